@@ -1,0 +1,58 @@
+"""Time: one place that reads the clock, so that tests can set it, and the conversions of epoch milliseconds."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from sapwood.errors import ConfigurationError
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def now() -> datetime:
+    """The present moment, aware, in UTC."""
+    return datetime.fromtimestamp(time.time(), UTC)
+
+
+def now_ms() -> int:
+    """The present moment in milliseconds since the epoch."""
+    return int(time.time() * 1000)
+
+
+def to_ms(moment: datetime) -> int:
+    """Milliseconds since the epoch; exact for every year that datetime can hold.
+
+    Raises:
+        ValueError: the moment has no zone.
+    """
+    if moment.tzinfo is None:
+        raise ValueError(f"{moment.isoformat()} has no time zone")
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def from_ms(milliseconds: int) -> datetime:
+    """The inverse of `to_ms`, in UTC."""
+    return _EPOCH + timedelta(milliseconds=milliseconds)
+
+
+def iso_z(moment: datetime) -> str:
+    """RFC 3339 in UTC with whole seconds and a `Z`, as headings of chats carry it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def zone(name: str) -> tzinfo:
+    """The zone of a setting: an IANA name, `UTC`, or empty for the machine's own zone.
+
+    Raises:
+        ConfigurationError: the name is not known.
+    """
+    if not name:
+        return datetime.now().astimezone().tzinfo or UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise ConfigurationError(
+            f"timezone = {name!r}", "this zone is not known", "Use an IANA name such as Europe/Berlin or Asia/Shanghai."
+        ) from error

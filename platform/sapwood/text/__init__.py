@@ -1,0 +1,1 @@
+"""Pure functions over text: normalising, folding, tokens, borders, Markdown, dates, names, redaction."""
