@@ -1,0 +1,1 @@
+"""The hot path: clean, chunk, score, commit. No model is called here."""

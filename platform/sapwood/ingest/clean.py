@@ -1,0 +1,71 @@
+"""The first two steps of the hot path: normalise and redact everything of an item that will be stored.
+
+Bodies, titles, names and tags get every rule; links and ids only those that keep them working.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sapwood.sdk.sources import CanonicalisedSource, Container, Person, Segment
+from sapwood.text.normalise import normalise, one_line, repair_glyphs
+from sapwood.text.redact import Redaction
+
+_GLYPH_TEXT = frozenset({"application/pdf"})
+
+
+def clean(source: CanonicalisedSource, redaction: Redaction) -> CanonicalisedSource:
+    """The item as it may be stored; hits are counted in `redaction`."""
+    glyphs = source.metadata.media_type in _GLYPH_TEXT
+
+    def body(text: str) -> str:
+        text = normalise(text)
+        return redaction.text(repair_glyphs(text) if glyphs else text)
+
+    def line(text: str) -> str:
+        return redaction.text(one_line(text)) if text else ""
+
+    def link(text: str) -> str:
+        return redaction.reference(one_line(text)) if text else ""
+
+    def segment(part: Segment) -> Segment:
+        return Segment(
+            redaction.identifier(one_line(part.native_id)),
+            body(part.text),
+            part.at,
+            line(part.author),
+            link(part.ref),
+            part.page,
+            tuple((name, line(value)) for name, value in part.headers),
+        )
+
+    def person(part: Person) -> Person | None:
+        fields = redaction.identifier(one_line(part.id)), line(part.name), line(part.address)
+        return Person(*fields, part.role) if any(fields) else None
+
+    data = source.metadata
+    metadata = replace(
+        data,
+        owner=line(data.owner),
+        source_ref=link(data.source_ref),
+        tags=tuple(dict.fromkeys(filter(None, map(line, data.tags)))),
+        people=tuple(filter(None, map(person, data.people))),
+        container=tuple(Container(redaction.identifier(one_line(c.id)), line(c.name)) for c in data.container),
+        thread_id=redaction.identifier(one_line(data.thread_id)) if data.thread_id else "",
+        attachments=tuple(
+            replace(a, id=redaction.identifier(one_line(a.id)), name=line(a.name), reason=line(a.reason)) for a in data.attachments
+        ),
+        truncated=line(data.truncated),
+        removed_segments=tuple(redaction.identifier(one_line(i)) for i in data.removed_segments),
+        warnings=tuple(map(line, data.warnings)),
+        fingerprint=replace(data.fingerprint, locator=redaction.identifier(data.fingerprint.locator)) if data.fingerprint else None,
+    )
+    return replace(
+        source,
+        item_id=redaction.identifier(source.item_id),
+        source_id=redaction.identifier(source.source_id),
+        scope=redaction.identifier(source.scope),
+        title=line(source.title) or "Untitled",
+        segments=tuple(segment(part) for part in source.segments),
+        metadata=metadata,
+    )

@@ -1,0 +1,58 @@
+"""What the user decided, as lines of JSON in the vault: `rebuild` reads it, so it survives the databases.
+
+An edit's line keeps the original beside the user's version, since the chunk's file shows the latter alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from sapwood.clock import iso_z, now
+from sapwood.store.items import ChunkRow
+from sapwood.vault.files import append_line, write_atomically
+from sapwood.vault.paths import DECISIONS
+from sapwood.workspace import Workspace
+
+
+def _append(workspace: Workspace, decision: str, item_id: str, **fields: Any) -> None:
+    line = {"at": iso_z(now()), "decision": decision, "item_id": item_id, **fields}
+    append_line(workspace.vault / DECISIONS, json.dumps(line, ensure_ascii=False))
+
+
+def record_edit(workspace: Workspace, item_id: str, chunk: ChunkRow, edited: str | None) -> None:
+    """The user changed a chunk's body; None when they put the original back."""
+    _append(workspace, "edit", item_id, chunk_id=chunk.chunk_id, content_sha256=chunk.content_sha256, original=chunk.original, edited=edited)
+
+
+def record_conflict(workspace: Workspace, item_id: str, chunk_id: str, content_sha256: str) -> None:
+    """The source changed an edited chunk: the edit waits."""
+    _append(workspace, "conflict", item_id, chunk_id=chunk_id, content_sha256=content_sha256)
+
+
+def record_settled(workspace: Workspace, item_id: str, chunk_id: str, choice: str) -> None:
+    """A waiting edit was kept or dropped."""
+    _append(workspace, f"conflict_{choice}", item_id, chunk_id=chunk_id)
+
+
+def read(workspace: Workspace) -> Iterator[dict[str, Any]]:
+    """The decisions in order; a half or damaged line is passed over (`doctor` counts them)."""
+    try:
+        text = (workspace.vault / DECISIONS).read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return
+    for line in text.splitlines():
+        try:
+            data = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(data, dict) and "decision" in data:
+            yield data
+
+
+def forget_items(workspace: Workspace, item_ids: set[str]) -> None:
+    """Take out every line about these items: their texts are deleted, so no copy may stay here."""
+    kept = [json.dumps(line, ensure_ascii=False) for line in (all_lines := list(read(workspace))) if line.get("item_id") not in item_ids]
+    if len(kept) != len(all_lines):
+        write_atomically(workspace.vault / DECISIONS, "".join(line + "\n" for line in kept))

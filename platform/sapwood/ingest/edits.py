@@ -1,0 +1,197 @@
+"""What people did to the vault: edits taken in, damage restored, deleted files shown.
+
+A file is looked at only when its size or time differs from what was last seen.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
+from pathlib import Path
+
+from sapwood.clock import now_ms
+from sapwood.ingest import decisions
+from sapwood.ingest.commit import index_passages, item_view
+from sapwood.ingest.notes import PREVIEW, chunk_text, manifest_text
+from sapwood.store.database import Database
+from sapwood.store.items import ChunkRow, ItemRow, ItemStore
+from sapwood.store.vaultfiles import VaultFiles
+from sapwood.vault import chunkfile
+from sapwood.vault.files import FileBatch
+from sapwood.vault.paths import manifest_path
+from sapwood.workspace import Workspace
+
+
+@dataclass(slots=True)
+class VaultChanges:
+    """What a scan found, by path relative to the vault."""
+
+    edited: list[str] = field(default_factory=list)
+    reverted: list[str] = field(default_factory=list)
+    restored: list[tuple[str, str]] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+
+def scan_vault(workspace: Workspace, database: Database, zone: tzinfo = UTC) -> VaultChanges:
+    """Look at every chunk's file once. Costs one stat a file, and a read of each that changed.
+
+    Needs the writer lock.
+    """
+    changes = VaultChanges()
+    root = str(workspace.vault) + os.sep
+    suspects: list[tuple[str, str]] = []
+    for chunk_id, path, size, mtime_ns in VaultFiles(database).stats():
+        try:
+            stat = os.stat(root + path)
+        except OSError:
+            changes.missing.append(path)
+            continue
+        if stat.st_mtime_ns != mtime_ns or stat.st_size != size:
+            suspects.append((chunk_id, path))
+    for chunk_id, path in suspects:
+        _look_at(workspace, database, chunk_id, path, zone, changes)
+    return changes
+
+
+def _look_at(workspace: Workspace, database: Database, chunk_id: str, path: str, zone: tzinfo, changes: VaultChanges) -> None:
+    items = ItemStore(database)
+    file = workspace.vault / path
+    try:
+        data = file.read_bytes()
+        stat = file.stat()
+    except OSError:
+        changes.missing.append(path)
+        return
+    note = chunkfile.read(data)
+    holders = VaultFiles(database).holders(chunk_id)
+    if note.damaged:
+        rewrite_items(workspace, database, holders)
+        changes.restored.append((path, note.damaged))
+        return
+    item, chunk = _holder(items, holders[0], chunk_id)
+    if chunkfile.body_sha256(note.body) == chunkfile.body_sha256(chunk.shown):
+        with database.transaction():  # only properties, tags or the time changed
+            items.set_file(chunk_id, stat.st_size, stat.st_mtime_ns)
+        return
+    original_again = chunkfile.body_sha256(note.body) == chunk.content_sha256
+    edited = None if original_again else note.body
+    decisions.record_edit(workspace, item.item_id, chunk, edited)
+    apply_edit(workspace, database, holders, chunk_id, edited, zone)
+    (changes.reverted if original_again else changes.edited).append(path)
+
+
+def _holder(items: ItemStore, item_no: int, chunk_id: str) -> tuple[ItemRow, ChunkRow]:
+    item = items.by_number(item_no)
+    assert item is not None
+    return item, next(c for c in items.chunks(item_no) if c.chunk_id == chunk_id)
+
+
+def apply_edit(workspace: Workspace, database: Database, holders: list[int], chunk_id: str, edited: str | None, zone: tzinfo) -> None:
+    """Make the user's version of a chunk the one that is shown and found; None puts the original back."""
+    items = ItemStore(database)
+    now = now_ms()
+    with database.transaction():
+        items.set_edit(chunk_id, edited, now)
+        for item_no in holders:
+            item = items.by_number(item_no)
+            assert item is not None
+            chunks = items.chunks(item_no)
+            index_passages(items, item_no, item_view(item, chunks, zone), chunks)
+            shown = next(c.shown for c in chunks if c.chunk_id == chunk_id)
+            items.set_preview(chunk_id, shown[:PREVIEW])
+    rewrite_items(workspace, database, holders)
+
+
+def rewrite_items(workspace: Workspace, database: Database, item_numbers: list[int]) -> None:
+    """Write all files of these items anew out of the database, keeping the properties that users added."""
+    items = ItemStore(database)
+    batch = FileBatch(workspace)
+    chunk_of_path: dict[str, str] = {}
+    for item_no in item_numbers:
+        item = items.by_number(item_no)
+        if item is None:
+            continue
+        ours = tuple(item.metadata.get("tags", ()))
+        chunks = items.chunks(item_no)
+        for chunk in chunks:
+            note = _present(workspace.vault / chunk.content_path)
+            batch.add(chunk.content_path, chunk_text(item, chunk, note.user_fields, note.user_tags(ours)))
+            chunk_of_path[chunk.content_path] = chunk.chunk_id
+        connector, account, name = VaultFiles(database).connection_of(item.connection_id)
+        batch.add(manifest_path(item.item_id), manifest_text(item, connector, account, name, chunks))
+    stats = batch.stage()
+    with database.transaction():
+        for path, chunk_id in chunk_of_path.items():
+            items.set_file(chunk_id, *stats[path])
+        batch.publish()
+    batch.finish()
+
+
+def _present(file: Path) -> chunkfile.ReadNote:
+    try:
+        note = chunkfile.read(file.read_bytes())
+    except OSError:
+        return chunkfile.ReadNote()
+    return chunkfile.ReadNote() if note.damaged else note
+
+
+def settle_conflict(workspace: Workspace, database: Database, chunk_id: str, choice: str, zone: tzinfo) -> bool:
+    """`keep`: the waiting edit replaces the text of the chunk that now stands in its place; `drop`: it is forgotten.
+
+    False when no edit waits for this chunk.
+    """
+    items = ItemStore(database)
+    waiting = next((c for c in items.conflicts() if c[0] == chunk_id), None)
+    if waiting is None:
+        return False
+    _, item_id, original, edited = waiting
+    item = items.find(item_id)
+    if choice == "keep" and item is not None:
+        chunks = items.chunks(item.item_no)
+        target = _closest(chunks, original)
+        if target is not None:
+            decisions.record_edit(workspace, item_id, target, edited)
+            apply_edit(workspace, database, VaultFiles(database).holders(target.chunk_id), target.chunk_id, edited, zone)
+    with database.transaction():
+        items.drop_conflict(chunk_id)
+    decisions.record_settled(workspace, item_id, chunk_id, choice)
+    return True
+
+
+def _closest(chunks: list[ChunkRow], original: str) -> ChunkRow | None:
+    """The chunk that shares most lines with a text."""
+    lines = {line.strip() for line in original.split("\n") if line.strip()}
+    return max(chunks, key=lambda c: len(lines & {line.strip() for line in c.original.split("\n")}), default=None)
+
+
+def recover(workspace: Workspace, database: Database) -> None:
+    """Heal what a killed run left: batches that were published without COMMIT, and files that were to be removed.
+
+    Needs the writer lock.
+    """
+    from sapwood.ingest.commit import remove_files
+    from sapwood.vault.files import unfinished
+
+    items = ItemStore(database)
+    files = VaultFiles(database)
+    for journal, paths in unfinished(workspace):
+        affected: list[int] = []
+        for path in paths:
+            target = workspace.vault / path
+            holders = files.holders_of_path(path)
+            if not holders and path.endswith(".json") and target.exists():
+                try:
+                    item = items.find(json.loads(target.read_text(encoding="utf-8"))["item"]["item_id"])
+                except (ValueError, KeyError, TypeError):
+                    item = None
+                holders = [item.item_no] if item else []
+            if holders:
+                affected += holders
+            else:
+                target.unlink(missing_ok=True)
+        rewrite_items(workspace, database, sorted(set(affected)))
+        journal.unlink(missing_ok=True)
+    remove_files(workspace, items)
+    workspace.clear_tmp()

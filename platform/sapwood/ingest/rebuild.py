@@ -1,0 +1,152 @@
+"""chunks.db made anew out of the vault: manifests say what there is, chunk files say what it reads, decisions say what
+the user changed. The same ids and the same answers come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
+from pathlib import Path
+from typing import Any
+
+from sapwood.clock import now_ms
+from sapwood.ingest import decisions
+from sapwood.ingest.commit import index_passages, item_view
+from sapwood.ingest.notes import PREVIEW, item_from_manifest
+from sapwood.ingest.score import fast_score
+from sapwood.sdk.sources import Kind
+from sapwood.store.connections import ConnectionStore
+from sapwood.store.database import Database
+from sapwood.store.items import ItemStore, NewChunk
+from sapwood.vault import chunkfile
+from sapwood.vault.manifest import Manifest, manifest_files
+from sapwood.workspace import Workspace
+
+_BATCH = 200
+
+
+@dataclass(slots=True)
+class RebuildReport:
+    """What came back and what could not."""
+
+    items: int = 0
+    chunks: int = 0
+    edits: int = 0
+    lost: list[tuple[str, str]] = field(default_factory=list)
+    unclaimed: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Decided:
+    edits: dict[str, dict[str, Any]] = field(default_factory=dict)
+    conflicts: dict[str, str] = field(default_factory=dict)
+
+
+def rebuild(workspace: Workspace, database: Database, zone: tzinfo = UTC, progress: Callable[[int], None] | None = None) -> RebuildReport:
+    """Fill an empty database from the vault. Needs the writer lock.
+
+    Chunk files that no manifest claims are reported, never imported.
+    """
+    report = RebuildReport()
+    decided = _decided(workspace)
+    claimed: set[str] = set()
+    files = list(manifest_files(workspace.vault))
+    for at in range(0, len(files), _BATCH):
+        with database.transaction():
+            for file in files[at : at + _BATCH]:
+                _restore(workspace, database, file, decided, claimed, report, zone)
+        if progress:
+            progress(report.items)
+    raw = workspace.vault / "raw"
+    report.unclaimed = sorted(p for f in raw.rglob("*.md") if (p := f.relative_to(workspace.vault).as_posix()) not in claimed) if raw.is_dir() else []
+    return report
+
+
+def _decided(workspace: Workspace) -> _Decided:
+    found = _Decided()
+    for line in decisions.read(workspace):
+        chunk_id = str(line.get("chunk_id", ""))
+        match line["decision"]:
+            case "edit":
+                found.edits[chunk_id] = line
+            case "conflict":
+                found.conflicts[chunk_id] = str(line["item_id"])
+            case "conflict_keep" | "conflict_drop":
+                found.conflicts.pop(chunk_id, None)
+    return found
+
+
+def _restore(workspace: Workspace, database: Database, file: Path, decided: _Decided, claimed: set[str], report: RebuildReport, zone: tzinfo) -> None:
+    name = file.relative_to(workspace.vault).as_posix()
+    try:
+        manifest = Manifest.from_text(file.read_text(encoding="utf-8"))
+        fields = manifest.item
+        now = now_ms()
+        connection = ConnectionStore(database).open(fields["connector"], fields["account"], fields["connection"], now)
+        item = item_from_manifest(fields, manifest.segments, connection)
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        report.lost.append((name, f"is damaged ({error}); the next sync reads its item again"))
+        return
+    items = ItemStore(database)
+    found: list[tuple[NewChunk, str | None, bool]] = []
+    for entry in manifest.chunks:
+        claimed.add(entry.path)
+        path = workspace.vault / entry.path
+        try:
+            note = chunkfile.read(path.read_bytes())
+            stat = path.stat()
+        except OSError:
+            note, stat = chunkfile.ReadNote(damaged="is missing"), None
+        decision = decided.edits.get(entry.chunk_id)
+        original: str | None = None
+        edited: str | None = None
+        lost = False
+        if decision and decision.get("content_sha256") == entry.sha256:
+            original = str(decision["original"])
+            edited = decision.get("edited") if note.damaged else None
+        if not note.damaged:
+            body = _exact(note.body, entry.sha256, entry.end - entry.start + len(entry.prefix) + len(entry.suffix))
+            if chunkfile.body_sha256(body) == entry.sha256:
+                original = body
+            else:
+                edited = note.body
+                lost = original is None
+        if original is None and edited is None:
+            report.lost.append((entry.path, f"{note.damaged}; the next sync reads its item again"))
+            return
+        size, mtime = (stat.st_size, stat.st_mtime_ns) if stat else (0, 0)
+        found.append(
+            (
+                NewChunk(
+                    entry.chunk_id, entry.seq, entry.start, entry.end, entry.prefix, entry.suffix, entry.source_ref, entry.range_ms, entry.tokens,
+                    entry.path, entry.sha256, entry.headings, entry.pages, original if original is not None else str(edited), size, mtime,
+                ),
+                edited,
+                lost,
+            )
+        )  # fmt: skip
+    metadata = item.metadata
+    tags = tuple(metadata.get("tags", ()))
+    items.put_item(item)
+    for chunk, edited, lost in found:
+        items.put_chunk(item, chunk, metadata.get("owner", ""), tags, (edited or chunk.original)[:PREVIEW], item.ingested_at_ms)
+        if edited is not None:
+            items.set_edit(chunk.chunk_id, edited, now, original_lost=lost)
+            report.edits += 1
+        score = fast_score(Kind(item.kind), chunk.original, chunk.token_count, tags)
+        signals = (score.total, score.token_count, score.unique_words, score.metadata, score.source, score.interaction, score.entity_density)
+        items.put_score(chunk.chunk_id, signals, now)
+    rows = items.chunks(item.item_no)
+    index_passages(items, item.item_no, item_view(item, rows, zone), rows)
+    for chunk_id, owner in decided.conflicts.items():
+        if owner == item.item_id and (line := decided.edits.get(chunk_id)):
+            items.put_conflict(chunk_id, owner, str(line["original"]), str(line["edited"]), now)
+    report.items += 1
+    report.chunks += len(rows)
+
+
+def _exact(body: str, sha256: str, length: int) -> str:
+    """The body with the line breaks at its end that the chunk had; a file always ends in one."""
+    stripped = body.rstrip("\n")
+    return stripped + "\n" * max(0, length - len(stripped)) if chunkfile.body_sha256(body) == sha256 else body

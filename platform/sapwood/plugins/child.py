@@ -1,0 +1,103 @@
+"""The program of a connector's process: loads one plugin, runs one action, speaks JSON lines.
+
+File descriptor 1 is moved away at once, so that prints of a plugin or of a library land on stderr and cannot break
+the protocol.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from typing import Any
+
+from sapwood.errors import PluginError
+from sapwood.plugins.context import ChildContext, Link
+from sapwood.plugins.converting import ConverterPool, die_with_parent
+from sapwood.plugins.loader import connector_spec
+from sapwood.sdk.connector import PullRequest
+from sapwood.sdk.errors import ConnectorError
+from sapwood.sdk.events import Seen, event_to_json
+
+_SEEN_BATCH = 500
+
+
+def main() -> None:
+    """Read the start message, act, report, exit."""
+    die_with_parent()
+    outgoing = os.fdopen(os.dup(1), "wb", buffering=1 << 16)
+    os.dup2(2, 1)
+    link = Link(sys.stdin.buffer, outgoing)
+    start = link.start()
+    pool = ConverterPool(start["workers"], start["memory_bytes"])
+    try:
+        with tempfile.TemporaryDirectory(dir=start["tmp"], prefix="run-") as tmp:
+            link.send({"result": _act(link, start, Path(tmp), pool)})
+    except ConnectorError as error:
+        link.send({"error": _describe(error)})
+    except PluginError as error:
+        link.send({"error": {"type": "PluginError", "message": f"{error.subject}: {error.cause}.", "hint": error.next_step}})
+    except BrokenPipeError:
+        os._exit(1)  # the parent is gone; nothing can be told to anyone
+    except BaseException as error:
+        link.send({"error": {"type": "crash", "message": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()[-8000:]}})
+    finally:
+        pool.close()
+    outgoing.flush()
+    os._exit(0)  # threads and atexit hooks of libraries must not hold up the end of a run
+
+
+def _act(link: Link, start: dict[str, Any], tmp: Path, pool: ConverterPool) -> dict[str, Any]:
+    spec = connector_spec(start["key"])
+    config = _config(spec, start["config"])
+    context = ChildContext(link, account=start["account"], tmp=tmp, hosts=spec.hosts(config), pool=pool)
+    connector = spec.factory(config)
+    if start["action"] == "check":
+        report = connector.check(context)
+        return {"account": report.account, "title": report.title, "notes": list(report.notes)}
+    seen: list[str] = []
+    scope = ""
+
+    def flush() -> None:
+        if seen:
+            link.send({"seen": scope, "ids": seen})
+            seen.clear()
+
+    for event in connector.pull(context, PullRequest.from_json(start["request"])):
+        if isinstance(event, Seen) and event.fingerprint is None:
+            if event.scope != scope or len(seen) >= _SEEN_BATCH:
+                flush()
+                scope = event.scope
+            seen.append(event.item_id)
+            continue
+        flush()
+        link.send(event_to_json(event))
+    flush()
+    return {"cancelled": context.cancelled()}
+
+
+def _config(spec: Any, given: dict[str, Any]) -> Any:
+    from pydantic import ValidationError
+
+    from sapwood.sdk.errors import ConfigError
+
+    try:
+        return spec.config_model.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(f"{spec.key}: {field or 'configuration'}: {first['msg']}", field=field) from error
+
+
+def _describe(error: ConnectorError) -> dict[str, Any]:
+    data: dict[str, Any] = {"type": type(error).__name__, "message": error.message, "hint": error.hint}
+    for name in ("kind", "field", "retry_after", "bucket", "scope", "item_id"):
+        if hasattr(error, name):
+            data[name] = getattr(error, name)
+    return data
+
+
+if __name__ == "__main__":
+    main()

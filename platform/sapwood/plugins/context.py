@@ -1,0 +1,195 @@
+"""The `RunContext` inside the connector's process: asks the parent for what only the parent has."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from sapwood.plugins.converting import ConverterPool
+from sapwood.plugins.protocol import read_message, write_message
+from sapwood.sdk.connector import KnownItem
+from sapwood.sdk.convert import Converted, ConvertError, ConvertFile
+from sapwood.sdk.errors import Cancelled, ConfigError, Unsupported
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["ChildContext", "Link"]
+
+
+class Link:
+    """The child's end of the two pipes. One reader thread; any thread may write."""
+
+    def __init__(self, incoming: BinaryIO, outgoing: BinaryIO) -> None:
+        self._incoming = incoming
+        self._outgoing = outgoing
+        self._lock = threading.Lock()
+        self._answers: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self._numbers = itertools.count(1)
+        self.cancelled = threading.Event()
+
+    def start(self) -> dict[str, Any]:
+        """The start message; afterwards answers and cancellation are read in the background."""
+        first = read_message(self._incoming)
+        if first is None or "start" not in first:
+            raise SystemExit(2)
+        threading.Thread(target=self._read, daemon=True, name="link").start()
+        return dict(first["start"])
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Write one message."""
+        with self._lock:
+            write_message(self._outgoing, message)
+
+    def ask(self, what: str, **arguments: Any) -> Any:
+        """Ask the parent and wait for its answer."""
+        number = next(self._numbers)
+        self.send({"ask": what, "id": number, **arguments})
+        answer = self._answers.get()
+        if "error" in answer:
+            raise ConfigError(answer["error"])
+        return answer["value"]
+
+    def _read(self) -> None:
+        while (message := read_message(self._incoming)) is not None:
+            if message.get("cancel"):
+                self.cancelled.set()
+            elif "answer" in message:
+                self._answers.put(message)
+        self.cancelled.set()  # the parent is gone
+        self._answers.put({"error": "the host has gone away"})
+
+
+class _Known:
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    def all(self) -> Iterable[KnownItem]:
+        after = 0
+        while True:
+            page = self._link.ask("known", after=after)
+            for row in page["rows"]:
+                yield KnownItem(*row)
+            after = page["after"]
+            if after is None:
+                return
+
+    def get(self, item_id: str) -> KnownItem | None:
+        row = self._link.ask("known_item", item_id=item_id)
+        return KnownItem(*row) if row else None
+
+
+class _KeyValues:
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    def get(self, key: str) -> Any:
+        return self._link.ask("kv_get", key=key)
+
+    def set(self, key: str, value: Any) -> None:
+        self._link.send({"kv": key, "value": value})
+
+
+class _Secrets:
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    def get(self, reference: str) -> str:
+        return str(self._link.ask("secret", reference=reference))
+
+
+class _Budget:
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    def spend(self, requests: int = 1) -> None:
+        self._link.send({"spent": requests})
+
+
+class _LinkHandler(logging.Handler):
+    def __init__(self, link: Link) -> None:
+        super().__init__()
+        self._link = link
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._link.send({"log": [record.levelname, self.format(record)[:10_000]]})
+
+
+class ChildContext:
+    """See `sapwood.sdk.connector.RunContext`."""
+
+    def __init__(self, link: Link, *, account: str, tmp: Path, hosts: tuple[str, ...], pool: ConverterPool) -> None:
+        self._link = link
+        self._pool = pool
+        self._hosts = hosts
+        self._http: httpx.Client | None = None
+        self.account = account
+        self.tmp = tmp
+        self.known = _Known(link)
+        self.kv = _KeyValues(link)
+        self.secrets = _Secrets(link)
+        self.budget = _Budget(link)
+        self.log = logging.getLogger("sapwood.connector")
+        self.log.setLevel(logging.INFO)
+        self.log.handlers = [_LinkHandler(link)]
+        self.log.propagate = False
+
+    @property
+    def http(self) -> httpx.Client:
+        """An httpx client that spends the budget and refuses hosts that the connector did not declare."""
+        if self._http is None:
+            import httpx
+
+            def guard(request: httpx.Request) -> None:
+                if request.url.host not in self._hosts:
+                    raise ConfigError(f"{request.url.host} is not one of the hosts that this connector declares: {', '.join(self._hosts) or 'none'}")
+                self.budget.spend()
+
+            self._http = httpx.Client(timeout=30.0, event_hooks={"request": [guard]})
+        return self._http
+
+    def clock(self) -> datetime:
+        """The present moment in UTC."""
+        return datetime.now(UTC)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait on a monotonic clock; raises Cancelled at once when the host asks to stop."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            if self._link.cancelled.wait(min(left, 1.0)):
+                raise Cancelled
+        if self.cancelled():
+            raise Cancelled
+
+    def cancelled(self) -> bool:
+        """True once the host asked to stop."""
+        return self._link.cancelled.is_set()
+
+    def convert(self, file: ConvertFile) -> Converted:
+        """Read one file in a worker."""
+        found = self._pool.convert(file)
+        if found is None:
+            raise Unsupported(f"no installed plugin reads {file.name}")
+        if isinstance(found, ConvertError):
+            raise found
+        return found
+
+    def convert_all(self, files: Iterable[ConvertFile]) -> Iterator[tuple[ConvertFile, Converted | ConvertError | None]]:
+        """Read many files in workers, results in order."""
+        return self._pool.convert_all(self._until_cancelled(files))
+
+    def _until_cancelled(self, files: Iterable[ConvertFile]) -> Iterator[ConvertFile]:
+        for file in files:
+            if self.cancelled():
+                return
+            yield file
+
+
+Answerer = Callable[[dict[str, Any]], Any]

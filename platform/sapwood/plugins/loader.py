@@ -1,0 +1,137 @@
+"""Plugins by entry point: listing reads package metadata only; loading and every hook call have a guard of their own.
+
+pluggy's own loader has no guard and drops duplicate names in silence, so each plugin gets a manager of its own here.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+from sapwood.errors import PluginError
+from sapwood.sdk import hooks
+
+if TYPE_CHECKING:
+    from sapwood.sdk.connector import ConnectorSpec
+
+__all__ = ["LoadedPlugin", "PluginInfo", "connector_spec", "list_plugins", "load_plugin"]
+
+
+@dataclass(frozen=True, slots=True)
+class PluginInfo:
+    """What the metadata of an installed plugin say.
+
+    `problem` is empty for a plugin that may be loaded; else the reason and the command that mends it.
+    """
+
+    key: str
+    module: str
+    distribution: str
+    version: str
+    problem: str = ""
+
+
+class LoadedPlugin:
+    """A plugin module behind a guard: every error of it becomes a `PluginError` that names it."""
+
+    def __init__(self, info: PluginInfo, manager: pluggy.PluginManager) -> None:
+        self.info = info
+        self._manager = manager
+
+    def call(self, hook: str, **arguments: Any) -> Any:
+        """The result of a hook: a list for collecting hooks, a value or None for first-result hooks.
+
+        Raises:
+            PluginError: the implementation raised.
+        """
+        try:
+            return getattr(self._manager.hook, hook)(**arguments)
+        except Exception as error:
+            raise PluginError(
+                f"the plugin {self.info.distribution} {self.info.version}",
+                f"failed in its hook {hook} ({type(error).__name__}: {error})",
+                f"Report this to its author, or remove it: pip uninstall {self.info.distribution}.",
+            ) from error
+
+    def implements(self, hook: str) -> bool:
+        """True when the module has an implementation of this hook."""
+        return bool(getattr(self._manager.hook, hook).get_hookimpls())
+
+
+def list_plugins() -> list[PluginInfo]:
+    """All installed plugins, sorted by key; imports none of them.
+
+    Two distributions that claim one key are both listed with a problem that names both.
+    """
+    claims: dict[str, dict[tuple[str, str], PluginInfo]] = defaultdict(dict)
+    for entry in metadata.entry_points(group=hooks.ENTRY_POINT_GROUP):
+        name = entry.dist.name if entry.dist else "unknown"
+        version = entry.dist.version if entry.dist else "unknown"
+        claims[entry.name][name, entry.value] = PluginInfo(entry.name, entry.value, name, version)
+    found: list[PluginInfo] = []
+    for key, infos in sorted(claims.items()):
+        if len(infos) == 1:
+            found += infos.values()
+            continue
+        names = sorted(info.distribution for info in infos.values())
+        problem = f"{' and '.join(names)} both claim the key {key!r}. Keep one: pip uninstall {names[-1]}."
+        found += [PluginInfo(i.key, i.module, i.distribution, i.version, problem) for i in infos.values()]
+    return found
+
+
+@functools.cache
+def load_plugin(info: PluginInfo) -> LoadedPlugin:
+    """Import a plugin and check its hooks.
+
+    Raises:
+        PluginError: it is in conflict, cannot be imported, or its hooks do not fit the contract.
+    """
+    if info.problem:
+        raise PluginError(f"the plugin key {info.key}", "cannot be used", info.problem)
+    manager = pluggy.PluginManager(hooks.PROJECT)
+    manager.add_hookspecs(hooks)
+    try:
+        module = import_module(info.module)
+        manager.register(module, name=info.key)
+        manager.check_pending()
+    except (Exception, SystemExit) as error:
+        raise PluginError(
+            f"the plugin {info.distribution} {info.version}",
+            f"cannot be loaded ({type(error).__name__}: {error})",
+            f"Update it or remove it: pip uninstall {info.distribution}.",
+        ) from error
+    return LoadedPlugin(info, manager)
+
+
+def connector_spec(key: str) -> ConnectorSpec:
+    """The connector with this key.
+
+    Raises:
+        PluginError: no plugin offers it, or the one that does is broken or needs a newer Sapwood.
+    """
+    from sapwood.sdk.connector import API_VERSION, ConnectorSpec
+
+    candidates = [info for info in list_plugins() if info.key == key]
+    if not candidates:
+        known = ", ".join(info.key for info in list_plugins()) or "none"
+        raise PluginError(f"the connector {key}", f"is not installed (installed: {known})", f"Install it: pip install sapwood-{key}.")
+    plugin = load_plugin(candidates[0])
+    for offered in plugin.call("connectors"):
+        for spec in offered or ():
+            if not isinstance(spec, ConnectorSpec):
+                raise PluginError(f"the plugin {plugin.info.distribution}", f"offers {type(spec).__name__} where a ConnectorSpec belongs")
+            if spec.key != key:
+                continue
+            major, minor = (int(part) for part in spec.api.split("."))
+            ours = tuple(int(part) for part in API_VERSION.split("."))
+            if major != ours[0] or minor > ours[1]:
+                raise PluginError(
+                    f"the connector {key}", f"needs plugin API {spec.api}, this Sapwood has {API_VERSION}", "Update Sapwood."
+                )
+            return spec
+    raise PluginError(f"the plugin {plugin.info.distribution}", f"offers no connector with the key {key!r}", "Report this to its author.")

@@ -1,0 +1,230 @@
+"""The host's side of a connector's process."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from sapwood.errors import ConfigurationError, ConnectorCrashed, PluginError
+from sapwood.plugins.protocol import read_message, write_message
+from sapwood.sdk import errors as sdk_errors
+from sapwood.sdk.connector import CheckReport, PullRequest
+from sapwood.sdk.events import Event, event_from_json
+
+__all__ = ["ConnectorProcess", "HostServices", "KvSet", "RunSettings", "SeenMany"]
+
+log = logging.getLogger(__name__)
+
+
+class HostServices(Protocol):
+    """What a connector may ask of the host during a run."""
+
+    def known_page(self, after: int) -> tuple[list[list[Any]], int | None]:
+        """Rows of KnownItem fields after a position, and the next position or None."""
+
+    def known_item(self, item_id: str) -> list[Any] | None:
+        """One row."""
+
+    def kv_get(self, key: str) -> Any:
+        """A value of the connection."""
+
+    def secret(self, reference: str) -> str:
+        """The secret behind a reference."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """Worker processes of a run, their memory in bytes, and the folder for temporary files."""
+
+    workers: int
+    memory_bytes: int
+    tmp: Path
+
+
+@dataclass(frozen=True, slots=True)
+class SeenMany:
+    """Many unchanged items of one scope."""
+
+    scope: str
+    item_ids: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class KvSet:
+    """A value to be committed with the next batch."""
+
+    key: str
+    value: Any
+
+
+class ConnectorProcess:
+    """One run of one connector in a process of its own. Use as a context manager; leaving it ends the process."""
+
+    def __init__(self, key: str, config: dict[str, Any], account: str, settings: RunSettings) -> None:
+        self._key = key
+        self._start = {
+            "key": key,
+            "config": config,
+            "account": account,
+            "workers": settings.workers,
+            "memory_bytes": settings.memory_bytes,
+            "tmp": str(settings.tmp),
+        }
+        self._process: subprocess.Popen[bytes] | None = None
+        self._noise: IO[bytes] | None = None
+        self.cancelled_early = False
+
+    def __enter__(self) -> ConnectorProcess:
+        self._noise = tempfile.TemporaryFile(dir=self._start["tmp"])  # noqa: SIM115
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "sapwood.plugins.child"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._noise,
+            bufsize=1 << 16,
+            start_new_session=True,  # Ctrl-C reaches the host alone, which then asks the connector to stop
+            env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8:backslashreplace"},
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        process = self._running()
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout, self._noise):
+            if stream:
+                try:
+                    stream.close()
+                except BrokenPipeError:
+                    pass
+
+    def check(self, services: HostServices) -> CheckReport:
+        """Ask the connector whether it can be reached.
+
+        Raises:
+            ConnectorError, PluginError: as the connector says; ConnectorCrashed when it says nothing.
+        """
+        self._send({"start": {**self._start, "action": "check", "request": None}})
+        for message in self._messages(services):
+            if "result" in message:
+                result = message["result"]
+                return CheckReport(result["account"], result["title"], tuple(result["notes"]))
+        raise self._crashed()
+
+    def pull(self, request: PullRequest, services: HostServices) -> Iterator[Event | SeenMany | KvSet]:
+        """The connector's events as they come. Ends when the connector is done.
+
+        Raises:
+            ConnectorError, PluginError: as the connector says; ConnectorCrashed when its process ends without a word.
+        """
+        self._send({"start": {**self._start, "action": "pull", "request": request.to_json()}})
+        for message in self._messages(services):
+            if "event" in message:
+                try:
+                    yield event_from_json(message)
+                except (ValueError, TypeError, KeyError) as error:
+                    raise PluginError(
+                        f"the connector {self._key}", f"sent an event that breaks the contract ({error})", "Report this to its author."
+                    ) from error
+            elif "seen" in message:
+                yield SeenMany(message["seen"], message["ids"])
+            elif "kv" in message:
+                yield KvSet(message["kv"], message["value"])
+            elif "result" in message:
+                self.cancelled_early = bool(message["result"].get("cancelled"))
+                return
+        raise self._crashed()
+
+    def cancel(self) -> None:
+        """Ask the connector to stop soon."""
+        self._send({"cancel": True})
+
+    def _messages(self, services: HostServices) -> Iterator[dict[str, Any]]:
+        stream = self._running().stdout
+        assert stream is not None
+        while True:
+            try:
+                message = read_message(stream)  # type: ignore[arg-type]
+            except ValueError as error:
+                raise PluginError(f"the connector {self._key}", f"broke the protocol ({error})", "Report this to its author.") from error
+            if message is None:
+                return
+            if "ask" in message:
+                self._send(self._answer(message, services))
+            elif "log" in message:
+                log.log(getattr(logging, message["log"][0], logging.INFO), "%s: %s", self._key, message["log"][1])
+            elif "error" in message:
+                raise self._error(message["error"])
+            else:
+                yield message
+
+    def _answer(self, message: dict[str, Any], services: HostServices) -> dict[str, Any]:
+        number = message["id"]
+        try:
+            match message["ask"]:
+                case "known":
+                    rows, after = services.known_page(message["after"])
+                    return {"answer": number, "value": {"rows": rows, "after": after}}
+                case "known_item":
+                    return {"answer": number, "value": services.known_item(message["item_id"])}
+                case "kv_get":
+                    return {"answer": number, "value": services.kv_get(message["key"])}
+                case "secret":
+                    return {"answer": number, "value": services.secret(message["reference"])}
+                case other:
+                    return {"answer": number, "error": f"the host does not know the question {other!r}"}
+        except ConfigurationError as error:
+            return {"answer": number, "error": str(error)}
+
+    def _error(self, data: dict[str, Any]) -> Exception:
+        kind = data.get("type", "")
+        if kind == "crash":
+            log.error("%s: %s", self._key, data.get("traceback", ""))
+            return ConnectorCrashed(
+                f"the connector {self._key}", f"stopped with {data['message']}", "What was committed stays. Run it again; if it happens again, report it with --debug."
+            )
+        if kind == "PluginError":
+            return PluginError(f"the connector {self._key}", str(data["message"]).rstrip("."), str(data.get("hint", "")))
+        error_class = getattr(sdk_errors, kind, sdk_errors.ConnectorError)
+        extra = {name: data[name] for name in ("kind", "field", "retry_after", "bucket") if name in data}
+        leading = [data[name] for name in ("scope", "item_id") if name in data]
+        error: Exception = (
+            error_class(*leading, data["message"], hint=data.get("hint", ""), **extra)
+            if error_class is not sdk_errors.Cancelled
+            else error_class(data["message"])
+        )
+        return error
+
+    def _crashed(self) -> ConnectorCrashed:
+        process = self._running()
+        code = process.wait()
+        said = ""
+        if self._noise:
+            self._noise.seek(0, os.SEEK_END)
+            self._noise.seek(max(0, self._noise.tell() - 2000))
+            said = self._noise.read().decode("utf-8", "replace").strip()
+        how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        last = f", its last words: {said.splitlines()[-1][:300]}" if said else ""
+        return ConnectorCrashed(
+            f"the connector {self._key}", f"ended before it was done ({how}{last})", "What was committed stays; run it again."
+        )
+
+    def _send(self, message: dict[str, Any]) -> None:
+        stream = self._running().stdin
+        assert stream is not None
+        try:
+            write_message(stream, message)  # type: ignore[arg-type]
+        except BrokenPipeError:
+            pass  # its end is noticed where its output is read
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        assert self._process is not None, "use ConnectorProcess as a context manager"
+        return self._process

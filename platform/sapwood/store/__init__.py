@@ -1,0 +1,1 @@
+"""chunks.db: schema, migrations and every query. The only SQL of the project."""

@@ -1,0 +1,159 @@
+"""Connections, their checkpoints, runs, and the items that were skipped or failed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from sapwood.store.database import Database
+
+_PAGE = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """An item that was skipped or failed."""
+
+    item_id: str
+    scope: str
+    state: str
+    code: str
+    message: str
+    next_step: str
+    retryable: bool
+    locator: str = ""
+    size: int = 0
+    mtime_ns: int = 0
+    digest: str = ""
+    attempts: int = 1
+
+
+class ConnectionStore:
+    """Queries over one connection; the caller holds the transaction where it writes."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def open(self, connector: str, account: str, name: str, now_ms: int) -> int:
+        """The id of a connection, made when it is new; its name is kept up to date."""
+        found = self._db.row("SELECT connection_id, name FROM mem_tree_connections WHERE connector = ? AND account = ?", (connector, account))
+        if found:
+            if name and found[1] != name:
+                self._db.run("UPDATE mem_tree_connections SET name = ? WHERE connection_id = ?", (name, found[0]))
+            return int(found[0])
+        self._db.run(
+            "INSERT INTO mem_tree_connections (connector, account, name, created_at_ms) VALUES (?,?,?,?)", (connector, account, name or account, now_ms)
+        )
+        return self._db.last_id()
+
+    def all(self) -> list[tuple[int, str, str, str]]:
+        """`(connection_id, connector, account, name)`, sorted by name."""
+        return self._db.rows("SELECT connection_id, connector, account, name FROM mem_tree_connections ORDER BY name, connection_id")  # type: ignore[return-value]
+
+    def checkpoint(self, connection_id: int) -> dict[str, Any] | None:
+        """The last committed checkpoint."""
+        text = self._db.value("SELECT checkpoint_json FROM mem_tree_connections WHERE connection_id = ?", (connection_id,))
+        return json.loads(text) if text else None
+
+    def set_checkpoint(self, connection_id: int, state: dict[str, Any]) -> None:
+        """Move the checkpoint, in the transaction of the data that it stands for."""
+        self._db.run("UPDATE mem_tree_connections SET checkpoint_json = ? WHERE connection_id = ?", (json.dumps(state), connection_id))
+
+    def kv_get(self, connection_id: int, key: str) -> Any:
+        """A value of the connector, or None."""
+        text = self._db.value("SELECT value_json FROM mem_tree_connection_kv WHERE connection_id = ? AND key = ?", (connection_id, key))
+        return json.loads(text) if text else None
+
+    def kv_set(self, connection_id: int, key: str, value: Any) -> None:
+        """Store a value; None removes it."""
+        if value is None:
+            self._db.run("DELETE FROM mem_tree_connection_kv WHERE connection_id = ? AND key = ?", (connection_id, key))
+        else:
+            self._db.run("INSERT OR REPLACE INTO mem_tree_connection_kv VALUES (?,?,?)", (connection_id, key, json.dumps(value, ensure_ascii=False)))
+
+    def known_page(self, connection_id: int, after: int) -> tuple[list[list[Any]], int | None]:
+        """Rows of `KnownItem` fields: first the stored items by number, then (negative positions) the issues."""
+        if after >= 0:
+            rows = self._db.rows(
+                "SELECT item_no, item_id, revision, locator, size, mtime_ns, digest FROM mem_tree_items WHERE connection_id = ? AND item_no > ? ORDER BY item_no LIMIT ?",
+                (connection_id, after, _PAGE),
+            )
+            return [list(row[1:]) for row in rows], rows[-1][0] if len(rows) == _PAGE else -1
+        skip = -after - 1
+        rows = self._db.rows(
+            "SELECT item_id, '', locator, size, mtime_ns, digest, state, message, next_step, retryable, code FROM mem_tree_item_issues "
+            "WHERE connection_id = ? ORDER BY item_id LIMIT ? OFFSET ?",
+            (connection_id, _PAGE, skip),
+        )
+        page = [[*row[:7], f"{row[10]}|{row[7]}", row[8], bool(row[9])] for row in rows]
+        return page, -(skip + _PAGE) - 1 if len(rows) == _PAGE else None
+
+    def known_item(self, connection_id: int, item_id: str) -> list[Any] | None:
+        """One row of `known_page`'s first kind."""
+        row = self._db.row(
+            "SELECT item_id, revision, locator, size, mtime_ns, digest FROM mem_tree_items WHERE connection_id = ? AND item_id = ?",
+            (connection_id, item_id),
+        )
+        return list(row) if row else None
+
+    def item_ids(self, connection_id: int, scope: str) -> set[str]:
+        """Ids of the stored items of a scope."""
+        return {row[0] for row in self._db.each("SELECT item_id FROM mem_tree_items WHERE connection_id = ? AND scope = ?", (connection_id, scope))}
+
+    def issue_ids(self, connection_id: int, scope: str) -> set[str]:
+        """Ids of the skipped and failed items of a scope."""
+        return {row[0] for row in self._db.each("SELECT item_id FROM mem_tree_item_issues WHERE connection_id = ? AND scope = ?", (connection_id, scope))}
+
+    def put_issue(self, connection_id: int, issue: Issue, now_ms: int) -> None:
+        """Remember why an item is not stored; the same issue again counts as one more attempt."""
+        self._db.run(
+            "INSERT INTO mem_tree_item_issues (item_id, connection_id, scope, state, code, message, next_step, retryable, attempts, locator, size, "
+            "mtime_ns, digest, first_at_ms, last_at_ms) VALUES (?,?,?,?,?,?,?,?,1,?,?,?,?,?,?) ON CONFLICT (item_id) DO UPDATE SET scope = excluded.scope, "
+            "state = excluded.state, code = excluded.code, message = excluded.message, next_step = excluded.next_step, retryable = excluded.retryable, "
+            "attempts = attempts + 1, locator = excluded.locator, size = excluded.size, mtime_ns = excluded.mtime_ns, digest = excluded.digest, last_at_ms = excluded.last_at_ms",
+            (
+                issue.item_id, connection_id, issue.scope, issue.state, issue.code, issue.message, issue.next_step, issue.retryable,
+                issue.locator, issue.size, issue.mtime_ns, issue.digest, now_ms, now_ms,
+            ),
+        )  # fmt: skip
+
+    def drop_issue(self, item_id: str) -> None:
+        """The item was read, or is gone."""
+        self._db.run("DELETE FROM mem_tree_item_issues WHERE item_id = ?", (item_id,))
+
+    def issues(self, state: str | None = None, limit: int = 1000) -> list[Issue]:
+        """Failed items first, then by id."""
+        rows = self._db.rows(
+            "SELECT item_id, scope, state, code, message, next_step, retryable, locator, size, mtime_ns, digest, attempts FROM mem_tree_item_issues "
+            "WHERE ? IS NULL OR state = ? ORDER BY state, item_id LIMIT ?",
+            (state, state, limit),
+        )
+        return [Issue(*row[:6], bool(row[6]), *row[7:]) for row in rows]
+
+    # -- runs -----------------------------------------------------------------------------------------------------
+
+    def begin_run(self, connection_id: int, now_ms: int) -> int:
+        """Open a run; runs that a killed process left open are marked as interrupted."""
+        self._db.run(
+            "UPDATE mem_tree_runs SET status = 'interrupted', ended_at_ms = ?, message = 'the process was ended before the run was' "
+            "WHERE connection_id = ? AND status = 'running'",
+            (now_ms, connection_id),
+        )
+        self._db.run("INSERT INTO mem_tree_runs (connection_id, started_at_ms, status) VALUES (?, ?, 'running')", (connection_id, now_ms))
+        return self._db.last_id()
+
+    def end_run(self, run_id: int, status: str, counts: dict[str, int], message: str, now_ms: int) -> None:
+        """Close a run."""
+        self._db.run(
+            "UPDATE mem_tree_runs SET ended_at_ms = ?, status = ?, counts_json = ?, message = ? WHERE run_id = ?",
+            (now_ms, status, json.dumps(counts), message, run_id),
+        )
+
+    def last_run(self, connection_id: int) -> tuple[str, int, int | None, dict[str, int], str] | None:
+        """`(status, started_at_ms, ended_at_ms, counts, message)` of the newest run."""
+        row = self._db.row(
+            "SELECT status, started_at_ms, ended_at_ms, counts_json, message FROM mem_tree_runs WHERE connection_id = ? ORDER BY run_id DESC LIMIT 1",
+            (connection_id,),
+        )
+        return (row[0], row[1], row[2], json.loads(row[3]), row[4]) if row else None

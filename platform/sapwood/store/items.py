@@ -1,0 +1,324 @@
+"""Items, their chunks and passages: the writing side."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+from sapwood.store.database import Database
+from sapwood.store.schema import PASSAGE_BITS
+
+_ITEM_COLUMNS = (
+    "item_no, item_id, connection_id, source_id, scope, kind, title, author, timestamp_ms, date_source, revision, final, "
+    "metadata_json, segments_json, content_sha256, metadata_sha256, locator, size, mtime_ns, digest, ingested_at_ms, updated_at_ms"
+)
+_COMPRESSION = 3
+
+
+def pack(text: str) -> bytes:
+    """A body as it is stored: UTF-8, deflated."""
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), _COMPRESSION)
+
+
+def unpack(data: bytes) -> str:
+    """The inverse of `pack`."""
+    return zlib.decompress(data).decode("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRow:
+    """A row of `mem_tree_items`. `segments` is JSON text, times in milliseconds, `mtime_ns` in nanoseconds."""
+
+    item_no: int
+    item_id: str
+    connection_id: int
+    source_id: str
+    scope: str
+    kind: str
+    title: str
+    author: str
+    timestamp_ms: int | None
+    date_source: str
+    revision: str
+    final: bool
+    metadata_json: str
+    segments_json: str
+    content_sha256: str
+    metadata_sha256: str
+    locator: str
+    size: int
+    mtime_ns: int
+    digest: str
+    ingested_at_ms: int
+    updated_at_ms: int
+
+    @classmethod
+    def of(cls, row: tuple[Any, ...]) -> ItemRow:
+        """From a database row."""
+        values = list(row)
+        values[11] = bool(values[11])
+        values[13] = unpack(values[13])
+        return cls(*values)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The metadata that have no column of their own."""
+        return dict(json.loads(self.metadata_json))
+
+    @property
+    def segments(self) -> list[list[Any]]:
+        """Rows as `ingest.prepare.segment_rows` makes them."""
+        return list(json.loads(self.segments_json))
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRow:
+    """A chunk with its place in one item and its two bodies; `edited` is the user's version or None."""
+
+    chunk_id: str
+    seq: int
+    start: int
+    end: int
+    prefix: str
+    suffix: str
+    source_ref: str
+    range_ms: tuple[int, int] | None
+    token_count: int
+    content_path: str
+    content_sha256: str
+    headings: tuple[str, ...]
+    pages: tuple[int, ...]
+    original: str
+    edited: str | None
+    original_lost: bool
+    lifecycle: str
+    created_at_ms: int
+
+    @property
+    def shown(self) -> str:
+        """What a person sees."""
+        return self.original if self.edited is None else self.edited
+
+
+@dataclass(frozen=True, slots=True)
+class NewChunk:
+    """What `put_chunk` writes."""
+
+    chunk_id: str
+    seq: int
+    start: int
+    end: int
+    prefix: str
+    suffix: str
+    source_ref: str
+    range_ms: tuple[int, int] | None
+    token_count: int
+    content_path: str
+    content_sha256: str
+    headings: tuple[str, ...]
+    pages: tuple[int, ...]
+    original: str
+    file_size: int
+    file_mtime_ns: int
+
+
+class ItemStore:
+    """Queries over one connection; the caller holds the transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def find(self, item_id: str) -> ItemRow | None:
+        """The item with this id."""
+        row = self._db.row(f"SELECT {_ITEM_COLUMNS} FROM mem_tree_items WHERE item_id = ?", (item_id,))  # noqa: S608
+        return ItemRow.of(row) if row else None
+
+    def by_number(self, item_no: int) -> ItemRow | None:
+        """The item with this number."""
+        row = self._db.row(f"SELECT {_ITEM_COLUMNS} FROM mem_tree_items WHERE item_no = ?", (item_no,))  # noqa: S608
+        return ItemRow.of(row) if row else None
+
+    def next_number(self) -> int:
+        """The number that the next new item gets."""
+        return int(self._db.value("SELECT coalesce(max(item_no), 0) + 1 FROM mem_tree_items"))
+
+    def put_item(self, item: ItemRow) -> None:
+        """Insert or replace the row of an item; its chunks stay."""
+        self._db.run(
+            f"INSERT INTO mem_tree_items ({_ITEM_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) "  # noqa: S608
+            "ON CONFLICT (item_no) DO UPDATE SET source_id = excluded.source_id, scope = excluded.scope, kind = excluded.kind, "
+            "title = excluded.title, author = excluded.author, timestamp_ms = excluded.timestamp_ms, date_source = excluded.date_source, "
+            "revision = excluded.revision, final = excluded.final, metadata_json = excluded.metadata_json, segments_json = excluded.segments_json, "
+            "content_sha256 = excluded.content_sha256, metadata_sha256 = excluded.metadata_sha256, locator = excluded.locator, size = excluded.size, "
+            "mtime_ns = excluded.mtime_ns, digest = excluded.digest, updated_at_ms = excluded.updated_at_ms",
+            (
+                item.item_no, item.item_id, item.connection_id, item.source_id, item.scope, item.kind, item.title, item.author,
+                item.timestamp_ms, item.date_source, item.revision, item.final, item.metadata_json, pack(item.segments_json),
+                item.content_sha256, item.metadata_sha256, item.locator, item.size, item.mtime_ns, item.digest,
+                item.ingested_at_ms, item.updated_at_ms,
+            ),
+        )  # fmt: skip
+
+    def touch(self, item_id: str, revision: str, locator: str, size: int, mtime_ns: int, digest: str) -> None:
+        """The original was touched but says the same."""
+        self._db.run(
+            "UPDATE mem_tree_items SET revision = ?, locator = ?, size = ?, mtime_ns = ?, digest = ? WHERE item_id = ?",
+            (revision, locator, size, mtime_ns, digest, item_id),
+        )
+
+    def chunks(self, item_no: int) -> list[ChunkRow]:
+        """The chunks of an item in order."""
+        rows = self._db.rows(
+            "SELECT c.id, ic.seq, ic.start_at, ic.end_at, ic.prefix, ic.suffix, c.source_ref, c.time_range_start_ms, c.time_range_end_ms, "
+            "c.token_count, c.content_path, c.content_sha256, c.headings_json, c.pages_json, b.original, b.edited, b.original_lost, "
+            "c.lifecycle_status, c.created_at_ms "
+            "FROM mem_tree_item_chunks ic JOIN mem_tree_chunks c ON c.id = ic.chunk_id JOIN mem_tree_chunk_bodies b ON b.chunk_id = c.id "
+            "WHERE ic.item_no = ? ORDER BY ic.seq",
+            (item_no,),
+        )
+        return [
+            ChunkRow(
+                r[0], r[1], r[2], r[3], r[4], r[5], r[6] or "", (r[7], r[8]) if r[7] is not None else None, r[9], r[10], r[11],
+                tuple(json.loads(r[12])), tuple(json.loads(r[13])), unpack(r[14]), unpack(r[15]) if r[15] is not None else None,
+                bool(r[16]), r[17], r[18],
+            )
+            for r in rows
+        ]  # fmt: skip
+
+    def put_chunk(self, item: ItemRow, chunk: NewChunk, owner: str, tags: tuple[str, ...], preview: str, now_ms: int) -> None:
+        """Insert a chunk, or bring the metadata of an equal one up to date, and hold it by the item."""
+        start, end = chunk.range_ms or (None, None)
+        self._db.run(
+            "INSERT INTO mem_tree_chunks (id, source_kind, source_id, source_ref, owner, timestamp_ms, time_range_start_ms, time_range_end_ms, "
+            "tags_json, content, token_count, seq_in_source, created_at_ms, content_path, content_sha256, headings_json, pages_json, file_size, file_mtime_ns) "
+            "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET source_ref = excluded.source_ref, owner = excluded.owner, "
+            "timestamp_ms = excluded.timestamp_ms, time_range_start_ms = excluded.time_range_start_ms, time_range_end_ms = excluded.time_range_end_ms, "
+            "tags_json = excluded.tags_json, content = excluded.content, headings_json = excluded.headings_json, pages_json = excluded.pages_json, "
+            "file_size = excluded.file_size, file_mtime_ns = excluded.file_mtime_ns",
+            (
+                chunk.chunk_id, item.kind, item.source_id, chunk.source_ref, owner,
+                start if start is not None else item.timestamp_ms, start, end, json.dumps(tags, ensure_ascii=False), preview,
+                chunk.token_count, chunk.seq, now_ms, chunk.content_path, chunk.content_sha256,
+                json.dumps(chunk.headings, ensure_ascii=False), json.dumps(chunk.pages), chunk.file_size, chunk.file_mtime_ns,
+            ),
+        )  # fmt: skip
+        self._db.run(
+            "INSERT INTO mem_tree_chunk_bodies (chunk_id, original) VALUES (?, ?) ON CONFLICT (chunk_id) DO NOTHING",
+            (chunk.chunk_id, pack(chunk.original)),
+        )
+        self._db.run(
+            "INSERT INTO mem_tree_item_chunks (item_no, seq, chunk_id, start_at, end_at, prefix, suffix) VALUES (?,?,?,?,?,?,?)",
+            (item.item_no, chunk.seq, chunk.chunk_id, chunk.start, chunk.end, chunk.prefix, chunk.suffix),
+        )
+
+    def put_score(self, chunk_id: str, signals: tuple[float, ...], now_ms: int) -> None:
+        """The fast score of a chunk that has none yet: total and six signals."""
+        self._db.run(
+            "INSERT INTO mem_tree_score (chunk_id, total, token_count_signal, unique_words_signal, metadata_weight, source_weight, "
+            "interaction_weight, entity_density, computed_at_ms) VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT (chunk_id) DO NOTHING",
+            (chunk_id, *signals, now_ms),
+        )
+
+    def release_chunks(self, item_no: int) -> None:
+        """The item holds no chunk any more; `retire_unheld` decides which ones end."""
+        self._db.run("DELETE FROM mem_tree_item_chunks WHERE item_no = ?", (item_no,))
+
+    def retire_unheld(self, candidates: list[str]) -> list[str]:
+        """Delete those of the chunks that no item holds; the paths of their files."""
+        gone: list[str] = []
+        for chunk_id in candidates:
+            path = self._db.value(
+                "SELECT content_path FROM mem_tree_chunks WHERE id = ? AND NOT EXISTS (SELECT 1 FROM mem_tree_item_chunks WHERE chunk_id = ?)",
+                (chunk_id, chunk_id),
+            )
+            if path:
+                self._db.run("DELETE FROM mem_tree_chunks WHERE id = ?", (chunk_id,))
+                gone.append(path)
+        return gone
+
+    def set_edit(self, chunk_id: str, edited: str | None, now_ms: int, *, original_lost: bool = False) -> None:
+        """Store or drop the user's version of a chunk."""
+        self._db.run(
+            "UPDATE mem_tree_chunk_bodies SET edited = ?, edited_at_ms = ?, original_lost = max(original_lost, ?) WHERE chunk_id = ?",
+            (pack(edited) if edited is not None else None, now_ms if edited is not None else None, original_lost, chunk_id),
+        )
+
+    def set_preview(self, chunk_id: str, preview: str) -> None:
+        """The first 2,000 characters of what is shown."""
+        self._db.run("UPDATE mem_tree_chunks SET content = ? WHERE id = ?", (preview, chunk_id))
+
+    def set_file(self, chunk_id: str, size: int, mtime_ns: int) -> None:
+        """Remember what the chunk's file looked like when it was last read or written."""
+        self._db.run("UPDATE mem_tree_chunks SET file_size = ?, file_mtime_ns = ? WHERE id = ?", (size, mtime_ns, chunk_id))
+
+    def replace_passages(self, item_no: int, rows: list[tuple[Any, ...]], texts: list[tuple[str, str, str]]) -> None:
+        """All passages of an item: rows `(seq, start, end, timestamp_ms, author, native_id, source_ref, page)`, and
+        their columns of the index."""
+        first, last = item_no << PASSAGE_BITS, (item_no + 1) << PASSAGE_BITS
+        for (passage_id,) in self._db.rows("SELECT passage_id FROM mem_tree_passages WHERE passage_id >= ? AND passage_id < ?", (first, last)):
+            self._db.run("DELETE FROM mem_tree_passages_fts WHERE rowid = ?", (passage_id,))
+        self._db.run("DELETE FROM mem_tree_passages WHERE passage_id >= ? AND passage_id < ?", (first, last))
+        self._db.run_many(
+            "INSERT INTO mem_tree_passages (passage_id, seq, start_at, end_at, timestamp_ms, author, native_id, source_ref, page) VALUES (?,?,?,?,?,?,?,?,?)",
+            [(first + n, *row) for n, row in enumerate(rows)],
+        )
+        self._db.run_many(
+            "INSERT INTO mem_tree_passages_fts (rowid, title, body, dates) VALUES (?,?,?,?)", [(first + n, *text) for n, text in enumerate(texts)]
+        )
+
+    def delete_item(self, item_no: int) -> list[str]:
+        """Remove an item with its passages and the chunks that only it held; the paths of their files."""
+        held = [row[0] for row in self._db.rows("SELECT chunk_id FROM mem_tree_item_chunks WHERE item_no = ?", (item_no,))]
+        self.replace_passages(item_no, [], [])
+        self.release_chunks(item_no)
+        self._db.run("DELETE FROM mem_tree_items WHERE item_no = ?", (item_no,))
+        return self.retire_unheld(held)
+
+    # -- edits that wait ------------------------------------------------------------------------------------------
+
+    def put_conflict(self, chunk_id: str, item_id: str, original: str, edited: str, now_ms: int) -> None:
+        """An edit whose chunk the source has changed."""
+        self._db.run(
+            "INSERT OR REPLACE INTO mem_tree_edit_conflicts (chunk_id, item_id, original, edited, noticed_at_ms) VALUES (?,?,?,?,?)",
+            (chunk_id, item_id, pack(original), pack(edited), now_ms),
+        )
+
+    def conflicts(self) -> list[tuple[str, str, str, str]]:
+        """`(chunk_id, item_id, original, edited)` of the edits that wait, sorted."""
+        rows = self._db.rows("SELECT chunk_id, item_id, original, edited FROM mem_tree_edit_conflicts ORDER BY item_id, chunk_id")
+        return [(r[0], r[1], unpack(r[2]), unpack(r[3])) for r in rows]
+
+    def drop_conflict(self, chunk_id: str) -> None:
+        """The user has decided."""
+        self._db.run("DELETE FROM mem_tree_edit_conflicts WHERE chunk_id = ?", (chunk_id,))
+
+    def drop_conflicts_of(self, item_id: str) -> None:
+        """The item is gone, and its waiting edits with it."""
+        self._db.run("DELETE FROM mem_tree_edit_conflicts WHERE item_id = ?", (item_id,))
+
+    # -- files to be removed after a commit -----------------------------------------------------------------------
+
+    def log_unlinks(self, paths: list[str]) -> None:
+        """Files to be removed once the transaction is durable."""
+        self._db.run_many("INSERT OR IGNORE INTO mem_tree_unlinks (path) VALUES (?)", [(path,) for path in paths])
+
+    def unlinks(self) -> list[str]:
+        """Logged files that no chunk has taken into use again."""
+        return [row[0] for row in self._db.rows("SELECT path FROM mem_tree_unlinks")]
+
+    def path_in_use(self, path: str) -> bool:
+        """True when a chunk's file lies there."""
+        return self._db.value("SELECT 1 FROM mem_tree_chunks WHERE content_path = ?", (path,)) is not None
+
+    def forget_unlinks(self, paths: list[str]) -> None:
+        """They are gone."""
+        self._db.run_many("DELETE FROM mem_tree_unlinks WHERE path = ?", [(path,) for path in paths])
+
+    def count_redactions(self, source_id: str, counts: dict[str, int]) -> None:
+        """Add what was cut out of a source, by class; never what it was."""
+        self._db.run_many(
+            "INSERT INTO mem_tree_redactions (source_id, class, hits) VALUES (?,?,?) ON CONFLICT (source_id, class) DO UPDATE SET hits = excluded.hits",
+            [(source_id, name, hits) for name, hits in counts.items()],
+        )

@@ -1,0 +1,176 @@
+"""The tables, as numbered migrations. A migration that has shipped is never edited; a change is a new number."""
+
+from __future__ import annotations
+
+MIGRATIONS: tuple[str, ...] = (
+    """
+    CREATE TABLE mem_tree_connections (
+        connection_id INTEGER PRIMARY KEY,
+        connector TEXT NOT NULL,
+        account TEXT NOT NULL,
+        name TEXT NOT NULL,
+        checkpoint_json TEXT,
+        created_at_ms INTEGER NOT NULL,
+        UNIQUE (connector, account)
+    );
+    CREATE TABLE mem_tree_connection_kv (
+        connection_id INTEGER NOT NULL REFERENCES mem_tree_connections ON DELETE CASCADE,
+        key TEXT NOT NULL,
+        value_json TEXT NOT NULL,
+        PRIMARY KEY (connection_id, key)
+    ) WITHOUT ROWID;
+    CREATE TABLE mem_tree_runs (
+        run_id INTEGER PRIMARY KEY,
+        connection_id INTEGER NOT NULL REFERENCES mem_tree_connections ON DELETE CASCADE,
+        started_at_ms INTEGER NOT NULL,
+        ended_at_ms INTEGER,
+        status TEXT NOT NULL,
+        counts_json TEXT NOT NULL DEFAULT '{}',
+        message TEXT NOT NULL DEFAULT ''
+    );
+    CREATE INDEX mem_tree_runs_by_connection ON mem_tree_runs (connection_id, run_id);
+
+    CREATE TABLE mem_tree_items (
+        item_no INTEGER PRIMARY KEY,
+        item_id TEXT NOT NULL UNIQUE,
+        connection_id INTEGER NOT NULL REFERENCES mem_tree_connections,
+        source_id TEXT NOT NULL,
+        scope TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        title TEXT NOT NULL,
+        author TEXT NOT NULL,
+        timestamp_ms INTEGER,
+        date_source TEXT NOT NULL,
+        revision TEXT NOT NULL,
+        final INTEGER NOT NULL,
+        metadata_json TEXT NOT NULL,
+        segments_json BLOB NOT NULL,
+        content_sha256 TEXT NOT NULL,
+        metadata_sha256 TEXT NOT NULL,
+        locator TEXT NOT NULL,
+        size INTEGER NOT NULL,
+        mtime_ns INTEGER NOT NULL,
+        digest TEXT NOT NULL,
+        ingested_at_ms INTEGER NOT NULL,
+        updated_at_ms INTEGER NOT NULL
+    );
+    CREATE INDEX mem_tree_items_by_connection ON mem_tree_items (connection_id, item_no);
+    CREATE INDEX mem_tree_items_by_source ON mem_tree_items (source_id);
+    CREATE INDEX mem_tree_items_by_time ON mem_tree_items (timestamp_ms);
+
+    CREATE TABLE mem_tree_chunks (
+        id TEXT PRIMARY KEY,
+        source_kind TEXT NOT NULL,
+        source_id TEXT NOT NULL,
+        source_ref TEXT,
+        owner TEXT NOT NULL,
+        timestamp_ms INTEGER,
+        time_range_start_ms INTEGER,
+        time_range_end_ms INTEGER,
+        tags_json TEXT NOT NULL,
+        content TEXT NOT NULL,
+        token_count INTEGER NOT NULL,
+        seq_in_source INTEGER NOT NULL,
+        created_at_ms INTEGER NOT NULL,
+        parent_summary_id TEXT,
+        lifecycle_status TEXT NOT NULL DEFAULT 'pending_extraction',
+        content_path TEXT NOT NULL UNIQUE,
+        content_sha256 TEXT NOT NULL,
+        headings_json TEXT NOT NULL DEFAULT '[]',
+        pages_json TEXT NOT NULL DEFAULT '[]',
+        file_size INTEGER NOT NULL DEFAULT 0,
+        file_mtime_ns INTEGER NOT NULL DEFAULT 0
+    ) WITHOUT ROWID;
+    CREATE INDEX mem_tree_chunks_by_source ON mem_tree_chunks (source_kind, source_id, seq_in_source);
+    CREATE INDEX mem_tree_chunks_by_lifecycle ON mem_tree_chunks (lifecycle_status);
+
+    CREATE TABLE mem_tree_chunk_bodies (
+        chunk_id TEXT PRIMARY KEY REFERENCES mem_tree_chunks ON DELETE CASCADE,
+        original BLOB NOT NULL,
+        edited BLOB,
+        edited_at_ms INTEGER,
+        original_lost INTEGER NOT NULL DEFAULT 0
+    ) WITHOUT ROWID;
+    CREATE TABLE mem_tree_edit_conflicts (
+        chunk_id TEXT PRIMARY KEY,
+        item_id TEXT NOT NULL,
+        original BLOB NOT NULL,
+        edited BLOB NOT NULL,
+        noticed_at_ms INTEGER NOT NULL
+    ) WITHOUT ROWID;
+
+    CREATE TABLE mem_tree_item_chunks (
+        item_no INTEGER NOT NULL REFERENCES mem_tree_items ON DELETE CASCADE,
+        seq INTEGER NOT NULL,
+        chunk_id TEXT NOT NULL REFERENCES mem_tree_chunks,
+        start_at INTEGER NOT NULL,
+        end_at INTEGER NOT NULL,
+        prefix TEXT NOT NULL,
+        suffix TEXT NOT NULL,
+        PRIMARY KEY (item_no, seq)
+    ) WITHOUT ROWID;
+    CREATE INDEX mem_tree_item_chunks_by_chunk ON mem_tree_item_chunks (chunk_id);
+
+    CREATE TABLE mem_tree_passages (
+        passage_id INTEGER PRIMARY KEY,
+        seq INTEGER NOT NULL,
+        start_at INTEGER NOT NULL,
+        end_at INTEGER NOT NULL,
+        timestamp_ms INTEGER,
+        author TEXT NOT NULL,
+        native_id TEXT NOT NULL,
+        source_ref TEXT NOT NULL,
+        page INTEGER
+    );
+    CREATE VIRTUAL TABLE mem_tree_passages_fts USING fts5 (
+        title, body, dates,
+        content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
+    );
+
+    CREATE TABLE mem_tree_score (
+        chunk_id TEXT PRIMARY KEY REFERENCES mem_tree_chunks ON DELETE CASCADE,
+        total REAL NOT NULL,
+        token_count_signal REAL NOT NULL,
+        unique_words_signal REAL NOT NULL,
+        metadata_weight REAL NOT NULL,
+        source_weight REAL NOT NULL,
+        interaction_weight REAL NOT NULL,
+        entity_density REAL NOT NULL,
+        dropped INTEGER NOT NULL DEFAULT 0,
+        reason TEXT,
+        computed_at_ms INTEGER NOT NULL
+    ) WITHOUT ROWID;
+
+    CREATE TABLE mem_tree_item_issues (
+        item_id TEXT PRIMARY KEY,
+        connection_id INTEGER NOT NULL REFERENCES mem_tree_connections ON DELETE CASCADE,
+        scope TEXT NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('failed', 'skipped')),
+        code TEXT NOT NULL,
+        message TEXT NOT NULL,
+        next_step TEXT NOT NULL,
+        retryable INTEGER NOT NULL,
+        attempts INTEGER NOT NULL,
+        locator TEXT NOT NULL,
+        size INTEGER NOT NULL,
+        mtime_ns INTEGER NOT NULL,
+        digest TEXT NOT NULL,
+        first_at_ms INTEGER NOT NULL,
+        last_at_ms INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX mem_tree_item_issues_by_connection ON mem_tree_item_issues (connection_id, state);
+
+    CREATE TABLE mem_tree_unlinks (path TEXT PRIMARY KEY) WITHOUT ROWID;
+    CREATE TABLE mem_tree_redactions (
+        source_id TEXT NOT NULL,
+        class TEXT NOT NULL,
+        hits INTEGER NOT NULL,
+        PRIMARY KEY (source_id, class)
+    ) WITHOUT ROWID;
+    CREATE TABLE mem_tree_state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    """,
+)
+
+PASSAGE_BITS = 20
+"""A passage's id is its item's number shifted by this, plus its place in the item: neighbours differ by one and the
+item is known without a look-up."""
