@@ -130,7 +130,7 @@ class CheckReport:
 class KnownItem:
     """What the host holds of one item of this connection.
 
-    `problem` is empty for a stored item, else why it was skipped (`skipped`) or failed (`failed`) last time.
+    `state` is stored, skipped or failed; for the last two, `code`, `problem` and `next_step` say why and what helps.
     """
 
     item_id: str
@@ -140,6 +140,7 @@ class KnownItem:
     mtime_ns: int
     digest: str
     state: str = "stored"
+    code: str = ""
     problem: str = ""
     next_step: str = ""
     retryable: bool = False

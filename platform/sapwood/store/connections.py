@@ -82,12 +82,11 @@ class ConnectionStore:
             return [list(row[1:]) for row in rows], rows[-1][0] if len(rows) == _PAGE else -1
         skip = -after - 1
         rows = self._db.rows(
-            "SELECT item_id, '', locator, size, mtime_ns, digest, state, message, next_step, retryable, code FROM mem_tree_item_issues "
+            "SELECT item_id, '', locator, size, mtime_ns, digest, state, code, message, next_step, retryable FROM mem_tree_item_issues "
             "WHERE connection_id = ? ORDER BY item_id LIMIT ? OFFSET ?",
             (connection_id, _PAGE, skip),
         )
-        page = [[*row[:7], f"{row[10]}|{row[7]}", row[8], bool(row[9])] for row in rows]
-        return page, -(skip + _PAGE) - 1 if len(rows) == _PAGE else None
+        return [[*row[:10], bool(row[10])] for row in rows], -(skip + _PAGE) - 1 if len(rows) == _PAGE else None
 
     def known_item(self, connection_id: int, item_id: str) -> list[Any] | None:
         """One row of `known_page`'s first kind."""

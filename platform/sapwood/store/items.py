@@ -267,6 +267,7 @@ class ItemStore:
         self._db.run_many(
             "INSERT INTO mem_tree_passages_fts (rowid, title, body, dates) VALUES (?,?,?,?)", [(first + n, *text) for n, text in enumerate(texts)]
         )
+        self._db.run("UPDATE mem_tree_items SET passage_count = ? WHERE item_no = ?", (len(rows), item_no))
 
     def delete_item(self, item_no: int) -> list[str]:
         """Remove an item with its passages and the chunks that only it held; the paths of their files."""

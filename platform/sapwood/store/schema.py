@@ -52,7 +52,8 @@ MIGRATIONS: tuple[str, ...] = (
         mtime_ns INTEGER NOT NULL,
         digest TEXT NOT NULL,
         ingested_at_ms INTEGER NOT NULL,
-        updated_at_ms INTEGER NOT NULL
+        updated_at_ms INTEGER NOT NULL,
+        passage_count INTEGER NOT NULL DEFAULT 0
     );
     CREATE INDEX mem_tree_items_by_connection ON mem_tree_items (connection_id, item_no);
     CREATE INDEX mem_tree_items_by_source ON mem_tree_items (source_id);

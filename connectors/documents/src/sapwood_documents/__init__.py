@@ -1,0 +1,37 @@
+"""Sapwood's own converters: Word, PDF, Markdown, JSON, text, HTML and archives to segments of Markdown.
+
+Each parser is imported when the first file of its kind arrives.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from sapwood.sdk import Converted, ConvertFile, hookimpl
+
+_BY_EXTENSION = {
+    "docx": "word", "docm": "word", "dotx": "word",
+    "pdf": "pdf",
+    "md": "markdown", "markdown": "markdown", "mdown": "markdown", "mkd": "markdown",
+    "json": "structured", "jsonl": "structured", "ndjson": "structured",
+    "html": "html", "htm": "html", "xhtml": "html",
+    "zip": "archive", "gz": "archive",
+    **dict.fromkeys(
+        "txt text log rst org adoc asciidoc tex csv tsv ini cfg conf yaml yml toml xml py js ts c h cc cpp hpp java go rs sh pl rb sql css "
+        "po diff patch bib news readme changelog nfo".split(),
+        "plain",
+    ),
+}  # fmt: skip
+
+
+@hookimpl
+def convert(file: ConvertFile) -> Converted | None:
+    """Read the file when its extension is one of ours; a file without extension when it is text."""
+    module = _BY_EXTENSION.get(file.extension)
+    if module is None:
+        if file.extension and not file.extension.isdigit():
+            return None
+        plain = import_module("sapwood_documents.plain")
+        return plain.convert(file) if plain.looks_like_text(file.path) else None
+    found: Converted | None = import_module(f"sapwood_documents.{module}").convert(file)
+    return found

@@ -1,0 +1,384 @@
+"""The folder connector: list, compare, read what changed, say what is gone.
+
+An unchanged file costs one stat. The listing comes first and whole, so that a file that moved is recognised (same
+content, old place gone) and keeps its id.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, field_validator
+from sapwood_folder.listing import Known, Listing, fresh_id
+from sapwood_folder.walk import Entry, Walk, display_path
+
+from sapwood.sdk import (
+    API_VERSION,
+    CanonicalisedSource,
+    Capability,
+    CheckpointModel,
+    CheckReport,
+    ConfigError,
+    ConnectorConfig,
+    ConnectorSpec,
+    Container,
+    Converted,
+    ConvertError,
+    ConvertFile,
+    ConvertLimits,
+    Event,
+    Failed,
+    Fingerprint,
+    ItemError,
+    KnownItem,
+    ListError,
+    Metadata,
+    Progress,
+    PullRequest,
+    Removed,
+    RemovedReason,
+    RunContext,
+    ScopeComplete,
+    SecretReference,
+    Seen,
+    Segment,
+    Skipped,
+)
+
+STILL_SECONDS = 0.6  # a file that was written so recently may still be being written
+_PATIENCE = 60.0
+
+
+class FolderConfig(ConnectorConfig):
+    """Configuration of a folder."""
+
+    root: str = Field(description="Absolute path of the folder.")
+    include: tuple[str, ...] = Field((), description="Only files that match one of these patterns; empty for all.")
+    exclude: tuple[str, ...] = Field((), description="Files and folders that match one of these are left out.")
+    passwords: tuple[SecretReference, ...] = Field((), description="Passwords to try on encrypted files, as references.")
+    max_file_mb: int = Field(2000, ge=1, description="Larger files are skipped with a reason.")
+    max_text_mb: int = Field(64, ge=1, description="Larger plain text, Markdown, JSON and HTML files are skipped with a reason.")
+
+    @field_validator("root")
+    @classmethod
+    def _absolute(cls, value: str) -> str:
+        if not os.path.isabs(value):
+            raise ValueError("give an absolute path")
+        return value
+
+
+class FolderCheckpoint(CheckpointModel):
+    """Nothing: what is stored already says what is new."""
+
+
+class FolderConnector:
+    """Reads one folder."""
+
+    def __init__(self, config: FolderConfig) -> None:
+        self._config = config
+        self._passwords: tuple[str, ...] = ()
+        self._limits = ConvertLimits(text_bytes=config.max_text_mb * 1024 * 1024)
+
+    def check(self, ctx: RunContext) -> CheckReport:
+        """The folder's account is its name and a hash of its real path."""
+        root = Path(self._config.root)
+        if not root.is_dir():
+            raise ConfigError(f"{root} is not a folder", field="root", hint="Give the path of a folder that exists.")
+        real = os.path.realpath(root)
+        digest = hashlib.sha256(os.fsencode(real)).hexdigest()[:8]
+        name = display_path(os.path.basename(real)) or "root"
+        safe = "".join(c if c.isalnum() else "-" for c in name.lower()).strip("-")[:40] or "folder"
+        return CheckReport(f"{safe}-{digest}", title=name)
+
+    def pull(self, ctx: RunContext, request: PullRequest) -> Iterator[Event]:
+        """List, then read what is new or changed."""
+        scope = f"folder:{ctx.account}"
+        walk = Walk(self._config.root, self._config.include, self._config.exclude, self._config.max_file_mb * 1_000_000)
+        known = Known.load(ctx.known.all())
+        try:
+            entries = list(self._wanted(walk, request.containers))
+        except OSError as error:
+            raise ListError(scope, f"The folder cannot be listed: {error.strerror or error}.", hint="Is its disk connected? Nothing was deleted.") from error
+        if not entries and not walk.unlisted and known.by_locator:
+            raise ListError(scope, "The folder is empty, but files of it are stored.", hint="Is its disk connected? Nothing was deleted.")
+        listing = Listing(entries, known, retry_failed=request.retry_failed)
+        for folder, reason in walk.unlisted:
+            error = ItemError("unreadable", f"the folder cannot be listed ({reason})", "Change its permissions.", stage="list")
+            yield Failed(f"{scope}:{folder}/", scope, error, Fingerprint(f"{folder}/"))
+        yield from self._unchanged(listing, scope)
+        self._passwords = tuple(ctx.secrets.get(reference) for reference in self._config.passwords) if listing.changed else ()
+        yield from self._changed(ctx, listing, scope)
+        if not walk.unlisted and not request.containers and not ctx.cancelled():
+            yield ScopeComplete(scope)
+
+    def _wanted(self, walk: Walk, only: tuple[str, ...]) -> Iterator[Entry]:
+        if not only:
+            yield from walk.entries()
+            return
+        for path in only:
+            try:
+                info = os.stat(os.path.join(walk.root, path))
+            except OSError as error:
+                yield Entry(path, 0, 0, f"cannot be read ({error.strerror})")
+            else:
+                yield Entry(path, info.st_size, info.st_mtime_ns, "" if info.st_size else "empty")
+
+    def _unchanged(self, listing: Listing, scope: str) -> Iterator[Event]:
+        for item in listing.unchanged:
+            if item.state == "stored":
+                yield Seen(item.item_id, scope, item.revision)
+            else:
+                yield _again(item, scope)
+        for entry in listing.skipped:
+            path = display_path(entry.path)
+            held = listing.known.by_locator.get(path, [])
+            if entry.excluded:
+                for item in held:
+                    if item.state == "stored":
+                        yield Removed(item.item_id, RemovedReason.OUT_OF_SCOPE)
+            item_id = held[0].item_id if len(held) == 1 else fresh_id(scope, path)
+            yield Skipped(item_id, scope, entry.skip, Fingerprint(path, entry.size, entry.mtime_ns))
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def _changed(self, ctx: RunContext, listing: Listing, scope: str) -> Iterator[Event]:
+        if not listing.changed:
+            return
+        total = sum(entry.size for entry in listing.changed)
+        done = 0
+        yield Progress(0, total, unit="bytes")
+        queue: list[tuple[Entry, str]] = []
+
+        def files() -> Iterator[ConvertFile]:
+            for entry, digest in self._settled(ctx, listing):
+                queue.append((entry, digest))
+                yield self._file(ctx, entry)
+
+        # Events that need no conversion (touched, vanished, unreadable) are put here while files are drawn.
+        self._aside: list[Event] = []
+        for file, found in ctx.convert_all(files()):
+            entry, digest = queue.pop(0)
+            yield from self._take_aside()
+            again = self._restat(entry)
+            if again is not None and (again.size, again.mtime_ns) != (entry.size, entry.mtime_ns):
+                yield from self._read_again(ctx, listing, again, scope)
+            else:
+                yield from self._emit(ctx, listing, entry, digest, file, found, scope)
+            done += entry.size
+            yield Progress(done, total, display_path(entry.path), unit="bytes")
+        yield from self._take_aside()
+
+    def _take_aside(self) -> Iterator[Event]:
+        aside, self._aside = self._aside, []
+        yield from aside
+
+    def _settled(self, ctx: RunContext, listing: Listing) -> Iterator[tuple[Entry, str]]:
+        """Changed files that stand still, with their digests; those that were just written come last."""
+        young: list[Entry] = []
+        now_ns = time.time_ns()
+        for entry in listing.changed:
+            if now_ns - entry.mtime_ns < STILL_SECONDS * 1e9:
+                young.append(entry)
+            else:
+                yield from self._digested(ctx, listing, entry)
+        deadline = time.monotonic() + _PATIENCE
+        while young and not ctx.cancelled():
+            ctx.sleep(STILL_SECONDS)
+            still, moving = [], []
+            for entry in young:
+                now = self._restat(entry)
+                if now is not None:
+                    (still if (now.size, now.mtime_ns) == (entry.size, entry.mtime_ns) else moving).append(now)
+            for entry in still:
+                yield from self._digested(ctx, listing, entry)
+            if moving and time.monotonic() > deadline:
+                for entry in moving:
+                    error = ItemError("busy", "is still being written", "It is read on the next run.", retryable=True)
+                    self._aside.append(self._failed(listing, entry, error, ctx))
+                return
+            young = moving
+
+    def _digested(self, ctx: RunContext, listing: Listing, entry: Entry) -> Iterator[tuple[Entry, str]]:
+        scope = f"folder:{ctx.account}"
+        try:
+            digest = self._digest(entry)
+        except FileNotFoundError:
+            return  # gone since the listing: the next run sees what became of it
+        except OSError as error:
+            problem = ItemError("unreadable", f"cannot be read ({error.strerror or error})", "Change its permissions, or check the disk.")
+            self._aside.append(self._failed(listing, entry, problem, ctx))
+            return
+        same = listing.same_content(entry, digest)
+        if same:
+            mark = Fingerprint(display_path(entry.path), entry.size, entry.mtime_ns, digest)
+            self._aside += [_touched(item, replace(mark, locator=item.locator), scope) for item in same]
+            return
+        yield entry, digest
+
+    def _digest(self, entry: Entry) -> str:
+        with open(os.path.join(self._config.root, entry.path), "rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()[:32]
+
+    def _restat(self, entry: Entry) -> Entry | None:
+        try:
+            info = os.stat(os.path.join(self._config.root, entry.path), follow_symlinks=False)
+        except OSError:
+            return None
+        return entry._replace(size=info.st_size, mtime_ns=info.st_mtime_ns)
+
+    def _file(self, ctx: RunContext, entry: Entry, workdir: str = "") -> ConvertFile:
+        if not workdir and entry.path.lower().endswith(".zip"):
+            workdir = str(ctx.tmp / hashlib.sha256(entry.path.encode("utf-8", "surrogatepass")).hexdigest()[:16])
+        return ConvertFile(
+            os.path.join(self._config.root, entry.path),
+            display_path(entry.path).rpartition("/")[2],
+            entry.size,
+            _moment(entry.mtime_ns),
+            workdir,
+            self._passwords,
+            self._limits,
+        )
+
+    def _read_again(self, ctx: RunContext, listing: Listing, entry: Entry, scope: str) -> Iterator[Event]:
+        """The file changed while it was read: wait for it to stand still and read it once more."""
+        deadline = time.monotonic() + _PATIENCE
+        while time.monotonic() < deadline:
+            ctx.sleep(STILL_SECONDS)
+            now = self._restat(entry)
+            if now is None:
+                return
+            if now == entry:
+                digest = self._digest(entry)
+                file = self._file(ctx, entry)
+                for _, found in ctx.convert_all([file]):
+                    if self._restat(entry) == entry:
+                        yield from self._emit(ctx, listing, entry, digest, file, found, scope)
+                        return
+            entry = self._restat(entry) or entry
+        yield self._failed(listing, entry, ItemError("busy", "is still being written", "It is read on the next run.", retryable=True), ctx)
+
+    # -- events ---------------------------------------------------------------------------------------------------
+
+    def _emit(
+        self, ctx: RunContext, listing: Listing, entry: Entry, digest: str, file: ConvertFile, found: Converted | ConvertError | None, scope: str
+    ) -> Iterator[Event]:
+        path = display_path(entry.path)
+        mark = Fingerprint(path, entry.size, entry.mtime_ns, digest)
+        if isinstance(found, Converted) and found.members:
+            yield from self._members(ctx, listing, path, mark, file, found, scope, 1)
+            return
+        yield self._event(listing.id_for(scope, path, digest), path, mark, found, scope)
+
+    def _event(self, item_id: str, path: str, mark: Fingerprint, found: Converted | ConvertError | None, scope: str) -> Event:
+        if found is None:
+            extension = path.rpartition("/")[2].rpartition(".")[2].lower() if "." in path.rpartition("/")[2] else ""
+            return Skipped(item_id, scope, f"files of type .{extension} are not read" if extension else "files without an extension are not read unless they are text", mark)
+        if isinstance(found, ConvertError):
+            return Failed(item_id, scope, ItemError(found.code, found.message, found.next_step, "convert", found.retryable), mark)
+        source = _source(item_id, path, mark, found, scope)
+        return source if source is not None else Skipped(item_id, scope, "holds no text", mark)
+
+    def _members(
+        self, ctx: RunContext, listing: Listing, path: str, mark: Fingerprint, archive: ConvertFile, found: Converted, scope: str, depth: int
+    ) -> Iterator[Event]:
+        """The files of an archive as items of their own: `<archive>!/<member>`, each with the archive's fingerprint."""
+        for member in found.members:
+            if member.skipped:
+                yield Skipped(f"{scope}:{path}!/{member.name}", scope, member.skipped, replace(mark, locator=f"{path}!/{member.name}"))
+        readable = [m for m in found.members if not m.skipped]
+        files = [
+            ConvertFile(m.path, m.name.rpartition("/")[2], m.size, m.modified, f"{m.path}.unpacked", self._passwords, archive.limits) for m in readable
+        ]
+        deep = depth >= archive.limits.depth
+        for member, (file, inner) in zip(readable, ctx.convert_all(files), strict=False):
+            name = f"{path}!/{member.name}"
+            inside = replace(mark, locator=name)
+            if isinstance(inner, Converted) and inner.members:
+                if deep:
+                    yield Skipped(f"{scope}:{name}", scope, f"archives nested over {archive.limits.depth} deep are not opened", inside)
+                else:
+                    yield from self._members(ctx, listing, name, mark, file, inner, scope, depth + 1)
+            else:
+                yield self._event(listing.id_for(scope, name, mark.digest), name, inside, inner, scope)
+            Path(member.path).unlink(missing_ok=True)
+
+    def _failed(self, listing: Listing, entry: Entry, error: ItemError, ctx: RunContext) -> Failed:
+        path = display_path(entry.path)
+        scope = f"folder:{ctx.account}"
+        known = listing.known.by_locator.get(path)
+        return Failed(known[0].item_id if known else fresh_id(scope, path), scope, error, Fingerprint(path, entry.size, entry.mtime_ns))
+
+
+def _again(item: KnownItem, scope: str) -> Event:
+    """A file that was skipped or failed and has not changed: the same verdict, without reading it."""
+    mark = Fingerprint(item.locator, item.size, item.mtime_ns, item.digest)
+    if item.state == "skipped":
+        return Skipped(item.item_id, scope, item.problem, mark)
+    return Failed(item.item_id, scope, ItemError(item.code, item.problem, item.next_step, "convert", item.retryable), mark)
+
+
+def _touched(item: KnownItem, mark: Fingerprint, scope: str) -> Event:
+    if item.state == "stored":
+        return Seen(item.item_id, scope, item.revision, mark)
+    return _again(replace(item, size=mark.size, mtime_ns=mark.mtime_ns, digest=mark.digest), scope)
+
+
+def _moment(mtime_ns: int) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(mtime_ns / 1e9, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _source(item_id: str, path: str, mark: Fingerprint, found: Converted, scope: str) -> CanonicalisedSource | None:
+    segments = tuple(s for s in found.segments if s.text.strip())
+    if not segments:
+        return None
+    name = path.rpartition("/")[2].rpartition("!")[2]
+    stem = name.rpartition(".")[0] or name
+    moment, source = found.date(_moment(mark.mtime_ns))
+    folders = path.replace("!/", "/").split("/")[:-1]
+    metadata = Metadata(
+        timestamp=moment,
+        time_range=_range(segments) if moment is None or found.kind != "document" else None,
+        date_source=source,
+        source_ref=path,
+        tags=found.tags,
+        people=found.people,
+        container=tuple(Container("/".join(folders[: i + 1]), folder) for i, folder in enumerate(folders)),
+        revision=f"{mark.digest}:{hashlib.sha256(path.encode()).hexdigest()[:8]}",
+        attachments=found.attachments,
+        truncated=found.truncated,
+        fingerprint=mark,
+        media_type=found.media_type,
+        warnings=found.warnings,
+    )
+    paged = tuple(replace(s, ref=f"{path}#page={s.page}") if s.page and not s.ref else s for s in segments)
+    return CanonicalisedSource(item_id, item_id, scope, found.kind, " ".join(found.title.split()) or stem, paged, metadata)
+
+
+def _range(segments: tuple[Segment, ...]) -> tuple[datetime, datetime] | None:
+    moments = [s.at for s in segments if s.at]
+    return (min(moments), max(moments)) if moments else None
+
+
+def _make(config: Any) -> FolderConnector:
+    return FolderConnector(config)
+
+
+SPEC = ConnectorSpec(
+    key="folder",
+    title="Folder of documents",
+    api=API_VERSION,
+    config_model=FolderConfig,
+    checkpoint_model=FolderCheckpoint,
+    factory=_make,
+    capabilities=frozenset({Capability.INCREMENTAL, Capability.ENUMERATE, Capability.EDITS, Capability.OFFLINE}),
+)

@@ -1,0 +1,1 @@
+"""Finding things again: queries, ranking, hits."""

@@ -1,0 +1,65 @@
+"""A person's words into full-text expressions. Every sign is literal: no query can be a syntax error."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sapwood.text.fold import CJK_CLASS, fold, phrase_terms
+
+# Function words say nothing about a passage; a query of nothing else keeps them.
+_STOP = frozenset(
+    "a an and are as at be been but by can could did do does for from had has have he her hers him his how i if in into is it "
+    "its me my of on or our she should so some than that the their them then there these they this those to was we were what "
+    "when where which who whom whose why will with would you your about after before during".split()
+)
+_TOKEN = re.compile(rf"[{CJK_CLASS}]+|(?:(?![{CJK_CLASS}])[^\W_])+(?:['’.\-_:/@+](?:(?![{CJK_CLASS}])[^\W_])+)*")
+_CJK_RUN = re.compile(rf"^[{CJK_CLASS}]")
+_PART = re.compile(r"[^\W_]+")
+_SHORT_RUN = 4  # a CJK run of up to so many characters is taken for a word
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """`terms` are FTS5 phrases; a passage matches when it holds any of them, ranked by how many and how rare.
+    """
+
+    terms: tuple[str, ...]
+
+    @property
+    def expression(self) -> str:
+        """The terms joined by OR."""
+        return " OR ".join(self.terms)
+
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
+
+def parse(text: str) -> Query:
+    """The query's terms, folded as the index is.
+
+    A Latin word is a term; a word with inner marks (`POL-358`, `don't`, `20.04`) is a phrase, and when it holds no digit
+    its parts are terms too. A CJK run of up to four characters is a word, found as a phrase and by its pairs; a longer
+    one is a sentence, found by its characters and pairs.
+    """
+    words: list[str] = []
+    for match in _TOKEN.finditer(fold(text)):
+        token = match.group()
+        if _CJK_RUN.match(token):
+            words += _cjk_terms(token)
+            continue
+        parts = _PART.findall(token)
+        words.append(" ".join(parts))
+        if len(parts) > 1 and "'" not in token and "’" not in token and not any(c.isdigit() for c in token):
+            words += parts
+    kept = [word for word in words if word not in _STOP] or words
+    return Query(tuple(f'"{word}"' for word in dict.fromkeys(kept)))
+
+
+def _cjk_terms(run: str) -> list[str]:
+    if len(run) <= 2:
+        return [run]
+    pairs = [a + b for a, b in zip(run, run[1:], strict=False)]
+    if len(run) <= _SHORT_RUN:
+        return [" ".join(phrase_terms(run)), *pairs]
+    return [*run, *pairs]

@@ -1,0 +1,203 @@
+"""Full-text search and the look-ups that turn its rows into hits."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from sapwood.store.database import Database
+from sapwood.store.items import unpack
+from sapwood.store.schema import PASSAGE_BITS
+
+COLUMN_WEIGHTS = "1.0, 1.0, 0.5"  # title with headings, body, date words
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What hits must satisfy. Times in milliseconds, inclusive; `author` matches any part of a name, folded."""
+
+    source_id: str | None = None
+    kind: str | None = None
+    author: str | None = None
+    since_ms: int | None = None
+    until_ms: int | None = None
+    include_dropped: bool = False
+
+    def sql(self) -> tuple[str, list[Any]]:
+        """Conditions over `p` (passages) and `i` (items); empty when nothing is asked."""
+        conditions: list[str] = []
+        bindings: list[Any] = []
+        if self.source_id:
+            conditions.append("i.source_id = ?")
+            bindings.append(self.source_id)
+        if self.kind:
+            conditions.append("i.kind = ?")
+            bindings.append(self.kind)
+        if self.author:
+            conditions.append("(instr(lower(p.author), ?) OR instr(lower(i.author), ?))")
+            bindings += [self.author.lower()] * 2
+        if self.since_ms is not None:
+            conditions.append("coalesce(p.timestamp_ms, i.timestamp_ms) >= ?")
+            bindings.append(self.since_ms)
+        if self.until_ms is not None:
+            conditions.append("coalesce(p.timestamp_ms, i.timestamp_ms) <= ?")
+            bindings.append(self.until_ms)
+        return " AND ".join(conditions), bindings
+
+
+@dataclass(frozen=True, slots=True)
+class PassageRow:
+    """A passage with its chunk and item, as a hit shows it."""
+
+    passage_id: int
+    seq: int
+    start: int
+    end: int
+    timestamp_ms: int | None
+    author: str
+    native_id: str
+    source_ref: str
+    page: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkHit:
+    """A chunk with its item, as a hit shows it."""
+
+    chunk_id: str
+    item_no: int
+    item_id: str
+    source_id: str
+    kind: str
+    title: str
+    author: str
+    timestamp_ms: int | None
+    date_source: str
+    range_ms: tuple[int, int] | None
+    source_ref: str
+    content_path: str
+    content: str
+    edited: bool
+    seq: int
+    headings: tuple[str, ...]
+    pages: tuple[int, ...]
+    score: float
+    locator: str
+
+
+class SearchStore:
+    """Read-only queries."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def size(self) -> tuple[int, int]:
+        """Numbers of items and of passages."""
+        return int(self._db.value("SELECT count(*) FROM mem_tree_items")), int(self._db.value("SELECT count(*) FROM mem_tree_passages"))
+
+    def match(self, expression: str, filters: Filters, limit: int) -> list[tuple[int, float]]:
+        """`(passage_id, bm25)` of the best passages, higher is better; ties by id."""
+        where, bindings = filters.sql()
+        joined = (
+            f"JOIN mem_tree_passages p ON p.passage_id = f.rowid JOIN mem_tree_items i ON i.item_no = f.rowid >> {PASSAGE_BITS}" if where else ""
+        )
+        sql = (
+            f"SELECT f.rowid, -bm25(mem_tree_passages_fts, {COLUMN_WEIGHTS}) AS score FROM mem_tree_passages_fts f {joined} "  # noqa: S608
+            f"WHERE mem_tree_passages_fts MATCH ? {'AND ' + where if where else ''} ORDER BY score DESC, f.rowid LIMIT ?"
+        )
+        return self._db.rows(sql, [expression, *bindings, limit])  # type: ignore[return-value]
+
+    def count(self, expression: str, filters: Filters) -> int:
+        """How many passages match."""
+        where, bindings = filters.sql()
+        joined = (
+            f"JOIN mem_tree_passages p ON p.passage_id = f.rowid JOIN mem_tree_items i ON i.item_no = f.rowid >> {PASSAGE_BITS}" if where else ""
+        )
+        sql = f"SELECT count(*) FROM mem_tree_passages_fts f {joined} WHERE mem_tree_passages_fts MATCH ? {'AND ' + where if where else ''}"  # noqa: S608
+        return int(self._db.value(sql, [expression, *bindings]))
+
+    def passages_by_item(self, term: str) -> list[tuple[int, int]]:
+        """`(item_no, passages that hold the term)`."""
+        return self._db.rows(  # type: ignore[return-value]
+            f"SELECT rowid >> {PASSAGE_BITS}, count(*) FROM mem_tree_passages_fts WHERE mem_tree_passages_fts MATCH ? GROUP BY 1",  # noqa: S608
+            (term,),
+        )
+
+    def passage_counts(self, item_numbers: list[int]) -> dict[int, int]:
+        """Passages of each item."""
+        return dict(
+            self._db.rows(  # type: ignore[arg-type]
+                "SELECT item_no, passage_count FROM mem_tree_items WHERE item_no IN (SELECT value FROM json_each(?))", (json.dumps(item_numbers),)
+            )
+        )
+
+    def passages(self, ids: list[int]) -> dict[int, PassageRow]:
+        """Passages by id."""
+        rows = self._db.rows(
+            "SELECT passage_id, seq, start_at, end_at, timestamp_ms, author, native_id, source_ref, page FROM mem_tree_passages "
+            "WHERE passage_id IN (SELECT value FROM json_each(?))",
+            (json.dumps(ids),),
+        )
+        return {row[0]: PassageRow(*row) for row in rows}
+
+    def chunks(self, places: list[tuple[int, int]]) -> dict[tuple[int, int], ChunkHit]:
+        """Chunks by `(item_no, seq)`."""
+        rows = self._db.rows(
+            "SELECT c.id, i.item_no, i.item_id, i.source_id, i.kind, i.title, i.author, i.timestamp_ms, i.date_source, c.time_range_start_ms, "
+            "c.time_range_end_ms, c.source_ref, c.content_path, coalesce(b.edited, b.original), b.edited IS NOT NULL, ic.seq, c.headings_json, "
+            "c.pages_json, coalesce(s.total, 0), i.locator FROM json_each(?) j "
+            "JOIN mem_tree_item_chunks ic ON ic.item_no = j.value ->> 0 AND ic.seq = j.value ->> 1 "
+            "JOIN mem_tree_items i ON i.item_no = ic.item_no JOIN mem_tree_chunks c ON c.id = ic.chunk_id "
+            "JOIN mem_tree_chunk_bodies b ON b.chunk_id = c.id LEFT JOIN mem_tree_score s ON s.chunk_id = c.id",
+            (json.dumps(places),),
+        )
+        found: dict[tuple[int, int], ChunkHit] = {}
+        for r in rows:
+            hit = ChunkHit(
+                r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], (r[9], r[10]) if r[9] is not None else None, r[11] or "", r[12],
+                unpack(r[13]), bool(r[14]), r[15], tuple(json.loads(r[16])), tuple(json.loads(r[17])), r[18], r[19],
+            )  # fmt: skip
+            found[hit.item_no, hit.seq] = hit
+        return found
+
+    def chunk_places(self, item_no: int) -> list[tuple[int, int]]:
+        """`(item_no, seq)` of all chunks of an item."""
+        return [(item_no, row[0]) for row in self._db.rows("SELECT seq FROM mem_tree_item_chunks WHERE item_no = ? ORDER BY seq", (item_no,))]
+
+    def places_of(self, node_id: str) -> list[tuple[int, int]]:
+        """Where a chunk id (whole, or its first 8 or more digits) or an item id stands."""
+        rows = self._db.rows("SELECT ic.item_no, ic.seq FROM mem_tree_items i JOIN mem_tree_item_chunks ic USING (item_no) WHERE i.item_id = ? ORDER BY ic.seq", (node_id,))
+        if not rows and len(node_id) >= 8:
+            rows = self._db.rows(
+                "SELECT item_no, seq FROM mem_tree_item_chunks WHERE chunk_id >= ? AND chunk_id < ? ORDER BY chunk_id, item_no LIMIT 2",
+                (node_id, node_id + "g"),
+            )
+        return rows  # type: ignore[return-value]
+
+    def newest(self, filters: Filters, limit: int) -> list[int]:
+        """Passage ids of the newest items' first passages, then by score."""
+        where, bindings = filters.sql()
+        sql = (
+            f"SELECT i.item_no << {PASSAGE_BITS} FROM mem_tree_items i JOIN mem_tree_passages p ON p.passage_id = i.item_no << {PASSAGE_BITS} "  # noqa: S608
+            f"{'WHERE ' + where if where else ''} ORDER BY i.timestamp_ms IS NULL, i.timestamp_ms DESC, i.item_no LIMIT ?"
+        )
+        return [row[0] for row in self._db.rows(sql, [*bindings, limit])]
+
+    def statistics(self) -> dict[str, int]:
+        """Counts for `status`."""
+        value = self._db.value
+        return {
+            "items": int(value("SELECT count(*) FROM mem_tree_items")),
+            "chunks": int(value("SELECT count(*) FROM mem_tree_chunks")),
+            "passages": int(value("SELECT count(*) FROM mem_tree_passages")),
+            "searchable_by_text": int(value("SELECT count(*) FROM mem_tree_passages_fts_docsize")),
+            "edited_chunks": int(value("SELECT count(*) FROM mem_tree_chunk_bodies WHERE edited IS NOT NULL")),
+            "waiting_edits": int(value("SELECT count(*) FROM mem_tree_edit_conflicts")),
+            "failed": int(value("SELECT count(*) FROM mem_tree_item_issues WHERE state = 'failed'")),
+            "skipped": int(value("SELECT count(*) FROM mem_tree_item_issues WHERE state = 'skipped'")),
+        }
+
+    def redactions(self) -> dict[str, int]:
+        """Secrets cut out, by class."""
+        return dict(self._db.rows("SELECT class, sum(hits) FROM mem_tree_redactions GROUP BY class ORDER BY class"))  # type: ignore[arg-type]
