@@ -53,6 +53,7 @@ def read(workspace: Workspace) -> Iterator[dict[str, Any]]:
 
 def forget_items(workspace: Workspace, item_ids: set[str]) -> None:
     """Take out every line about these items: their texts are deleted, so no copy may stay here."""
-    kept = [json.dumps(line, ensure_ascii=False) for line in (all_lines := list(read(workspace))) if line.get("item_id") not in item_ids]
-    if len(kept) != len(all_lines):
-        write_atomically(workspace.vault / DECISIONS, "".join(line + "\n" for line in kept))
+    lines = list(read(workspace))
+    kept = [line for line in lines if line.get("item_id") not in item_ids]
+    if len(kept) != len(lines):
+        write_atomically(workspace.vault / DECISIONS, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in kept))

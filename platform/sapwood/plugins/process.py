@@ -161,7 +161,7 @@ class ConnectorProcess:
                 self._send(self._answer(message, services))
             elif "log" in message:
                 log.log(getattr(logging, message["log"][0], logging.INFO), "%s: %s", self._key, message["log"][1])
-            elif "error" in message:
+            elif "error" in message and "event" not in message:
                 raise self._error(message["error"])
             else:
                 yield message

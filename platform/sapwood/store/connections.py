@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,6 +96,14 @@ class ConnectionStore:
             (connection_id, item_id),
         )
         return list(row) if row else None
+
+    def stored_items(self, connection_id: int) -> Iterator[tuple[str, str, str, int]]:
+        """`(item_id, locator, title, chunks)` of every stored item."""
+        yield from self._db.each(  # type: ignore[misc]
+            "SELECT item_id, locator, title, (SELECT count(*) FROM mem_tree_item_chunks c WHERE c.item_no = i.item_no) FROM mem_tree_items i "
+            "WHERE connection_id = ? ORDER BY item_no",
+            (connection_id,),
+        )
 
     def item_ids(self, connection_id: int, scope: str) -> set[str]:
         """Ids of the stored items of a scope."""

@@ -17,9 +17,9 @@ _DEEPEST = 12  # forms nested so deep call each other
 def repair_page(page: Any, text_page: Any, text: str, maps: FontMaps) -> str:
     """The page's text, repaired where it shows the marks of either fault; sound pages cost one search."""
     if _CONTROL.search(text):
-        text = _remapped(text_page, text, maps)
+        text = _remapped(text, maps)
     if len(text) > 200 and len(zlib.compress(text.encode("utf-8", "replace"))) < 0.1 * len(text):
-        text = _without_circles(page, text)
+        text = _without_circles(page, text_page, text)
     return text
 
 
@@ -30,11 +30,12 @@ class FontMaps:
         self._path = path
         self._maps: dict[str, dict[int, str]] | None = None
 
-    def of(self, font: str) -> dict[int, str]:
-        """Code to text for a font's base name; empty when it has no map."""
+    def text_for(self, code: int) -> str:
+        """What a code below 256 means, when all fonts that map it agree; empty otherwise."""
         if self._maps is None:
             self._maps = self._read()
-        return self._maps.get(font, {})
+        meanings = {table[code] for table in self._maps.values() if code in table}
+        return meanings.pop().strip("\x00") if len(meanings) == 1 else ""
 
     def _read(self) -> dict[str, dict[int, str]]:
         import pypdf
@@ -74,35 +75,18 @@ def _utf16(digits: bytes) -> str:
     return bytes.fromhex(digits.decode().rjust(4, "0")).decode("utf-16-be", "replace")
 
 
-def _remapped(text_page: Any, text: str, maps: FontMaps) -> str:
-    import ctypes
-
-    import pypdfium2.raw as raw
-
-    characters: list[str] = []
-    name = ctypes.create_string_buffer(256)
-    flags = ctypes.c_int()
-    for index in range(text_page.count_chars()):
-        code = raw.FPDFText_GetUnicode(text_page.raw, index)
-        if 0x7F < code < 0x100:
-            length = raw.FPDFText_GetFontInfo(text_page.raw, index, name, len(name), flags)
-            if length:
-                mapped = maps.of(name.raw[: length - 1].decode("utf-8", "replace")).get(code)
-                if mapped and mapped.strip("\x00"):
-                    characters.append(mapped)
-                    continue
-        characters.append(chr(code))
-    repaired = "".join(characters)
-    return repaired if len(repaired) >= len(text) * 0.5 else text
+def _remapped(text: str, maps: FontMaps) -> str:
+    """pdfium gives the bare code where it did not follow a font's map: codes of 128 to 255 are looked up once more."""
+    return "".join((maps.text_for(ord(c)) or c) if 0x7F < ord(c) < 0x100 else c for c in text)
 
 
-def _without_circles(page: Any, text: str) -> str:
+def _without_circles(page: Any, text_page: Any, text: str) -> str:
     """Each text once when forms are nested so deep that they must call each other."""
     import pypdfium2.raw as raw
 
     pieces: dict[str, None] = {}
     deepest = 0
-    for item in page.get_objects(max_depth=_DEEPEST + 1):
+    for item in page.get_objects(max_depth=_DEEPEST + 1, textpage=text_page):
         deepest = max(deepest, item.level)
         if item.type == raw.FPDF_PAGEOBJ_TEXT:
             pieces.setdefault(item.extract().strip())

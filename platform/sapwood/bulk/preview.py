@@ -1,0 +1,86 @@
+"""What an import would do, without writing anything to the workspace."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from sapwood.bulk.importing import FileReport, ImportOptions, ImportReport, folder_config, wanted
+from sapwood.config import Settings
+from sapwood.plugins.process import ConnectorProcess, RunSettings, SeenMany
+from sapwood.sdk.connector import PullMode, PullRequest
+from sapwood.sdk.events import Failed, Seen, Skipped
+from sapwood.sdk.sources import CanonicalisedSource
+from sapwood.store.connections import ConnectionStore
+from sapwood.store.database import Database
+from sapwood.sync.secrets import resolve
+from sapwood.text.redact import Redaction
+from sapwood.workspace import Workspace
+
+
+class _Host:
+    """Answers a connector from what is stored, if anything is."""
+
+    def __init__(self, store: ConnectionStore | None, connection_id: int | None) -> None:
+        self._store = store
+        self._id = connection_id
+
+    def known_page(self, after: int) -> tuple[list[list[Any]], int | None]:
+        return self._store.known_page(self._id, after) if self._store and self._id is not None else ([], None)
+
+    def known_item(self, item_id: str) -> list[Any] | None:
+        return self._store.known_item(self._id, item_id) if self._store and self._id is not None else None
+
+    def kv_get(self, key: str) -> Any:
+        return self._store.kv_get(self._id, key) if self._store and self._id is not None else None
+
+    def secret(self, reference: str) -> str:
+        return resolve(reference)
+
+
+def preview(workspace: Workspace, settings: Settings, paths: list[Path], options: ImportOptions) -> ImportReport:
+    """Every file with what would become of it; `stored` means that it would be.
+
+    Raises:
+        ConfigurationError: a path is not there; ConnectorError, PluginError: as the connector says.
+    """
+    report = ImportReport(status="preview")
+    redaction = Redaction(settings.redact_personal)
+    database = Database.open(workspace.database, readonly=True) if workspace.database.exists() else None
+    store = ConnectionStore(database) if database else None
+    try:
+        with tempfile.TemporaryDirectory() as tmp:
+            run_settings = RunSettings(settings.convert_workers, settings.convert_memory_mb * 1024 * 1024, Path(tmp))
+            for path in paths:
+                root, only = wanted(path)
+                config = folder_config(workspace, root, options)[1]
+                with ConnectorProcess("folder", config, "", run_settings) as process:
+                    account = process.check(_Host(None, None)).account
+                known = next((row[0] for row in store.all() if row[1:3] == ("folder", account)), None) if store else None
+                with ConnectorProcess("folder", config, account, run_settings) as process:
+                    for event in process.pull(PullRequest(mode=PullMode.PREVIEW, containers=only), _Host(store, known)):
+                        _note(report, event, redaction)
+    finally:
+        if database:
+            database.close()
+    report.files.sort(key=lambda f: f.path)
+    return report
+
+
+def _note(report: ImportReport, event: object, redaction: Redaction) -> None:
+    match event:
+        case CanonicalisedSource():
+            path = event.metadata.fingerprint.locator if event.metadata.fingerprint else event.item_id
+            report.files.append(FileReport(redaction.identifier(path), "stored", warnings=[redaction.text(w) for w in event.metadata.warnings]))
+            report.counts["stored"] += 1
+        case Failed() | Skipped():
+            path = event.fingerprint.locator if event.fingerprint else event.item_id
+            state = "failed" if isinstance(event, Failed) else "skipped"
+            reason, step = (event.error.message, event.error.next_step) if isinstance(event, Failed) else (event.reason, "")
+            report.files.append(FileReport(redaction.identifier(path), state, redaction.text(reason), redaction.text(step)))
+            report.counts[state] += 1
+        case SeenMany():
+            report.counts["unchanged"] += len(event.item_ids)
+        case Seen():
+            report.counts["unchanged"] += 1

@@ -1,0 +1,1 @@
+"""The command line: turns a person's request into a call of `Memory`."""

@@ -1,0 +1,57 @@
+"""Hits and reports for people."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import typer
+
+from sapwood.checks import Report
+from sapwood.cli.console import print_json, say
+from sapwood.recall.hits import QueryResponse
+
+_SNIPPET = 280
+
+
+def show_hits(query: str, response: QueryResponse, workspace: Path) -> None:
+    """A block a hit: title and date, origin and vault path, the best passage."""
+    if not response.hits:
+        say(f"Nothing found for: {query}")
+        return
+    width = min(shutil.get_terminal_size((100, 20)).columns, 120)
+    for number, hit in enumerate(response.hits, 1):
+        when = hit.date[:10] if hit.date else "date unknown"
+        when += " (file)" if hit.date_source == "file" else ""
+        typer.secho(f"{number}. {hit.title}", bold=True, nl=False)
+        say(f"  {when}" + (f"  {hit.author}" if hit.author else "") + f"  [{hit.score:.2f}]")
+        typer.secho(f"   {hit.source_ref or hit.source_id}", fg="cyan")
+        typer.secho(f"   {workspace / hit.path}  {hit.node_id[:12]}", fg="bright_black")
+        text = hit.passages[0].text if hit.passages else hit.content
+        say("   " + _snippet(text, query)[: max(width * 3, 200)])
+        say()
+    more = f" of {response.total}" if response.truncated else ""
+    say(f"{len(response.hits)}{more} hits")
+
+
+def _snippet(text: str, query: str) -> str:
+    """The part of a passage around the first word of the query, on one line."""
+    flat = " ".join(text.split())
+    if len(flat) <= _SNIPPET:
+        return flat
+    words = [w for w in re.split(r"\W+", query) if len(w) > 2 or not w.isascii()]
+    at = min((i for w in words if (i := flat.lower().find(w.lower())) >= 0), default=0)
+    start = max(0, at - _SNIPPET // 3)
+    return ("… " if start else "") + flat[start : start + _SNIPPET] + (" …" if start + _SNIPPET < len(flat) else "")
+
+
+def show_report(report: Report, *, as_json: bool) -> None:
+    """One line a check."""
+    if as_json:
+        print_json(report.to_json())
+        return
+    for check in report.checks:
+        typer.secho("ok   " if check.ok else "LOOK ", fg="green" if check.ok else "yellow", nl=False)
+        say(f"{check.name}: {check.detail}" + (f". {check.next_step}" if check.next_step else ""))
+    say("All is well." if report.ok else "Some things need a look.")

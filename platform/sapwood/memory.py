@@ -1,0 +1,243 @@
+"""`Memory`: everything that the faces may ask of a workspace, in one typed place."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from datetime import datetime, tzinfo
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from sapwood.clock import from_ms, iso_z, now, zone
+from sapwood.config import Settings, load_settings
+from sapwood.checks import Check, Report
+from sapwood.errors import NotFoundError, WorkspaceError
+from sapwood.recall.hits import QueryResponse, RetrievalHit
+from sapwood.store.connections import ConnectionStore
+from sapwood.store.database import Database
+from sapwood.store.search import SearchStore
+from sapwood.text.redact import Redaction
+from sapwood.workspace import Workspace
+
+if TYPE_CHECKING:
+    from sapwood.bulk.importing import ImportOptions, ImportReport
+    from sapwood.sync.run import Observer, Run
+
+__all__ = ["Check", "Memory", "Report"]
+
+
+class Memory:
+    """An open workspace. Use as a context manager.
+
+    Args:
+        workspace: its folder; None for `$SAPWOOD_WORKSPACE` or `~/.sapwood`.
+        create: make it when it is not there; otherwise a missing workspace is an error.
+
+    Raises:
+        WorkspaceError, ConfigurationError, StoreError: it cannot be used.
+    """
+
+    def __init__(self, workspace: Path | None = None, *, create: bool = False) -> None:
+        self.workspace = Workspace.locate(workspace)
+        if not create and not self.workspace.exists:
+            raise WorkspaceError(
+                f"the workspace {self.workspace.root}", "does not exist", "Import something first: sapwood import FOLDER, or name another with --workspace."
+            )
+        self.settings: Settings = load_settings(self.workspace.config_file)
+        self.zone: tzinfo = zone(self.settings.timezone)
+        self._database: Database | None = None
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    @property
+    def database(self) -> Database:
+        """The open database; made and migrated when it is not there."""
+        if self._database is None:
+            if not self.workspace.database.exists():
+                self.workspace.create()
+            self._database = Database.open(self.workspace.database)
+        return self._database
+
+    # -- taking in ------------------------------------------------------------------------------------------------
+
+    def import_paths(
+        self,
+        paths: Iterable[Path],
+        options: ImportOptions,
+        *,
+        observer: Observer | None = None,
+        started: Callable[[Run], None] = lambda run: None,
+        stopped: Callable[[], bool] = lambda: False,
+        on_wait: Callable[[], None] | None = None,
+        list_unchanged: bool = True,
+    ) -> ImportReport:
+        """Import folders and files; what has not changed costs one stat.
+
+        Args:
+            paths: folders or files.
+            options: patterns, passwords, confirmations.
+            observer: watches the progress.
+            started: told of each run, to be able to cancel it.
+            stopped: asked between two runs.
+            on_wait: called once when another process holds the workspace.
+            list_unchanged: name unchanged files in the report too.
+
+        Raises:
+            ConfigurationError, WorkspaceError, PluginError: it could not run.
+        """
+        from sapwood.bulk.importing import ImportReport, add_run, import_path, report_note
+        from sapwood.ingest.edits import recover, scan_vault
+        from sapwood.vault.files import write_atomically
+        from sapwood.vault.paths import REPORTS
+
+        began = time.monotonic()
+        report = ImportReport()
+        chosen = list(paths)
+        with self.workspace.writer_lock(self.settings.lock_wait_seconds, on_wait):
+            recover(self.workspace, self.database)
+            changes = scan_vault(self.workspace, self.database, self.zone)
+            report.vault = asdict(changes)
+            for path in chosen:
+                if stopped():
+                    break
+                run = import_path(self.workspace, self.database, self.settings, self.zone, path, options, observer, started)
+                add_run(report, run, self.database, list_unchanged=list_unchanged)
+            report.seconds = time.monotonic() - began
+            when = iso_z(now())
+            if any(report.counts[state] for state in ("stored", "removed", "failed")) or report.messages:
+                report.note = f"wiki/{REPORTS}/import-{when.replace(':', '')}.md"
+                redaction = Redaction(self.settings.redact_personal)
+                write_atomically(self.workspace.root / report.note, report_note(report, [str(p) for p in chosen], redaction, when))
+        return report
+
+    def preview_import(self, paths: Iterable[Path], options: ImportOptions) -> ImportReport:
+        """What an import would do; writes nothing."""
+        from sapwood.bulk.preview import preview
+
+        return preview(self.workspace, self.settings, list(paths), options)
+
+    # -- finding --------------------------------------------------------------------------------------------------
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        unit: str = "chunk",
+        source_id: str | None = None,
+        kind: str | None = None,
+        author: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> QueryResponse:
+        """Hits for a query, best first; see `recall.search.search`."""
+        from sapwood.recall.search import search
+
+        return search(
+            SearchStore(self.database), query, limit=limit, unit=unit, source_id=source_id, kind=kind, author=author, since=since, until=until
+        )
+
+    def fetch(self, node_ids: Iterable[str]) -> list[RetrievalHit]:
+        """Chunks by chunk or item id; unknown ids are left out."""
+        from sapwood.recall.search import fetch
+
+        return fetch(SearchStore(self.database), node_ids)
+
+    def locate(self, node_id: str, *, original: bool = False) -> Path:
+        """The vault file of a chunk or item, or with `original` the file that it came from.
+
+        Raises:
+            NotFoundError: nothing has this id, or the original is not on this machine.
+        """
+        hits = self.fetch([node_id])
+        if not hits:
+            raise NotFoundError(node_id, "nothing has this id", "Take the node_id or item_id of a search hit.")
+        if not original:
+            return self.workspace.root / hits[0].path
+        from sapwood.sync.connections import load_connections
+
+        connector, account = (hits[0].item_id.split(":", 2) + ["", ""])[:2]
+        for connection in load_connections(self.workspace, connector):
+            if connection.account == account and "root" in connection.config:
+                place = hits[0].source_ref.partition("#page=")[0].partition("!/")[0]
+                return Path(connection.config["root"]) / place
+        raise NotFoundError(node_id, "its original is not a file of this machine", f"Its reference is {hits[0].source_ref or 'unknown'}.")
+
+    # -- looking after --------------------------------------------------------------------------------------------
+
+    def status(self) -> Report:
+        """What is stored, what can be found, what failed, and what waits for a person."""
+        from sapwood.bulk.health import status
+
+        return status(self.workspace, self.database, self.settings)
+
+    def doctor(self, *, repair: bool = False) -> Report:
+        """Prove that database, index and vault agree; with `repair` write files anew that are missing or damaged."""
+        from sapwood.bulk.health import doctor
+        from sapwood.ingest.edits import recover, scan_vault
+
+        with self.workspace.writer_lock(self.settings.lock_wait_seconds):
+            recover(self.workspace, self.database)
+            scan_vault(self.workspace, self.database, self.zone)
+            return doctor(self.workspace, self.database, repair=repair)
+
+    def rebuild(self, progress: Callable[[int], None] | None = None) -> Report:
+        """Make chunks.db anew from the vault. The old database is kept beside the new one as `chunks.db.before-rebuild`."""
+        from sapwood.ingest.edits import recover, scan_vault
+        from sapwood.ingest.rebuild import rebuild
+
+        with self.workspace.writer_lock(self.settings.lock_wait_seconds):
+            if self.workspace.database.exists():
+                try:
+                    recover(self.workspace, self.database)
+                    scan_vault(self.workspace, self.database, self.zone)
+                finally:
+                    self.close()
+                self._set_aside()
+            report = rebuild(self.workspace, self.database, self.zone, progress)
+        lost = tuple(Check(path, False, reason) for path, reason in report.lost)
+        stray = tuple(Check(path, True, "is in no manifest; it was left alone") for path in report.unclaimed)
+        summary = Check(
+            "rebuild", not report.lost, f"{report.items} items, {report.chunks} chunks, {report.edits} of them edited by hand",
+            facts={"items": report.items, "chunks": report.chunks, "edits": report.edits, "lost": len(report.lost), "unclaimed": len(report.unclaimed)},
+        )  # fmt: skip
+        return Report((summary, *lost, *stray))
+
+    def settle_edit(self, chunk_id: str, choice: str) -> bool:
+        """Decide about an edit that waits because its source changed: `keep` or `drop`. False when none waits."""
+        from sapwood.ingest.edits import settle_conflict
+
+        with self.workspace.writer_lock(self.settings.lock_wait_seconds):
+            return settle_conflict(self.workspace, self.database, chunk_id, choice, self.zone)
+
+    def connections(self) -> list[dict[str, Any]]:
+        """Each connection with its last run."""
+        store = ConnectionStore(self.database)
+        found = []
+        for connection_id, connector, account, name in store.all():
+            last = store.last_run(connection_id)
+            found.append(
+                {
+                    "name": name, "connector": connector, "account": account,
+                    "last_run": {"status": last[0], "started": iso_z(from_ms(last[1])), "counts": last[3], "message": last[4]} if last else None,
+                }
+            )  # fmt: skip
+        return found
+
+    def _set_aside(self) -> None:
+        for suffix in ("", "-wal", "-shm"):
+            old = self.workspace.database.with_name(self.workspace.database.name + suffix)
+            if old.exists():
+                old.replace(old.with_name(f"{self.workspace.database.name}.before-rebuild{suffix}"))

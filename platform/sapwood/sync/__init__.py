@@ -1,0 +1,1 @@
+"""Connections and runs: what is configured, and one pull of it into the store."""
