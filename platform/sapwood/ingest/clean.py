@@ -14,8 +14,8 @@ from sapwood.text.redact import Redaction
 _GLYPH_TEXT = frozenset({"application/pdf"})
 
 
-def clean(source: CanonicalisedSource, redaction: Redaction) -> CanonicalisedSource:
-    """The item as it may be stored; hits are counted in `redaction`."""
+def clean(source: CanonicalisedSource, redaction: Redaction, owner: str = "") -> CanonicalisedSource:
+    """The item as it may be stored; hits are counted in `redaction`. `owner` is for items that name none."""
     glyphs = source.metadata.media_type in _GLYPH_TEXT
 
     def body(text: str) -> str:
@@ -46,7 +46,7 @@ def clean(source: CanonicalisedSource, redaction: Redaction) -> CanonicalisedSou
     data = source.metadata
     metadata = replace(
         data,
-        owner=line(data.owner),
+        owner=line(data.owner) if data.owner else owner,
         source_ref=link(data.source_ref),
         tags=tuple(dict.fromkeys(filter(None, map(line, data.tags)))),
         people=tuple(filter(None, map(person, data.people))),
@@ -60,12 +60,12 @@ def clean(source: CanonicalisedSource, redaction: Redaction) -> CanonicalisedSou
         warnings=tuple(map(line, data.warnings)),
         fingerprint=replace(data.fingerprint, locator=redaction.identifier(data.fingerprint.locator)) if data.fingerprint else None,
     )
-    return replace(
-        source,
-        item_id=redaction.identifier(source.item_id),
-        source_id=redaction.identifier(source.source_id),
-        scope=redaction.identifier(source.scope),
-        title=line(source.title) or "Untitled",
-        segments=tuple(segment(part) for part in source.segments),
-        metadata=metadata,
+    return CanonicalisedSource(
+        redaction.identifier(source.item_id),
+        redaction.identifier(source.source_id),
+        redaction.identifier(source.scope),
+        source.kind,
+        line(source.title) or "Untitled",
+        tuple(segment(part) for part in source.segments),
+        metadata,
     )

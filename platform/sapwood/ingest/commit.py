@@ -6,7 +6,6 @@ own (checkpoint, failures), publishes the files right before COMMIT, and removes
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
@@ -16,9 +15,9 @@ from sapwood.clock import now_ms
 from sapwood.ingest import decisions
 from sapwood.ingest.clean import clean
 from sapwood.ingest.notes import PREVIEW, chunk_text, manifest_text
-from sapwood.ingest.prepare import ItemView, PreparedChunk, PreparedItem, prepare, segments_from_rows
+from sapwood.ingest.score import fast_score
+from sapwood.ingest.prepare import ItemView, PreparedChunk, PreparedItem, dump, prepare, segments_from_rows
 from sapwood.sdk.sources import CanonicalisedSource, DateSource, Kind, Metadata, Segment, unescape
-from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore, NewChunk
 from sapwood.text.redact import Redaction
@@ -81,7 +80,7 @@ class Writer:
         self._connection = connection
         self._zone = zone
         self._owner = owner
-        self._personal = personal
+        self._redaction = Redaction(personal)
         self._items = ItemStore(database)
         self._plans: dict[str, _Plan] = {}
         self._removals: dict[str, ItemRow] = {}
@@ -99,7 +98,8 @@ class Writer:
 
         An equal revision writes nothing but a moved or touched original; equal content and metadata likewise.
         """
-        redaction = Redaction(self._personal)
+        redaction = self._redaction
+        redaction.counts.clear()
         item_id = redaction.identifier(source.item_id)
         if item_id in self._plans or item_id in self._removals:
             self.flush()
@@ -108,9 +108,7 @@ class Writer:
         if old and old.revision and old.revision == source.metadata.revision and not source.metadata.merge:
             self._touch(old, source, redaction)
             return Stored(item_id, "unchanged", old.title, 0)
-        source = clean(source, redaction)
-        if not source.metadata.owner:
-            source = source.with_metadata(owner=self._owner)
+        source = clean(source, redaction, self._owner)
         if source.metadata.merge:
             source = self._merged(old, source)
         prepared = prepare(source, self._zone)
@@ -125,7 +123,7 @@ class Writer:
             item_no=number, item_id=item_id, connection_id=self._connection[0], source_id=source.source_id, scope=source.scope,
             kind=source.kind.value, title=source.title, author=prepared.author, timestamp_ms=prepared.view.timestamp_ms,
             date_source=source.metadata.date_source.value, revision=source.metadata.revision, final=source.metadata.final,
-            metadata_json=prepared.metadata_json, segments_json=json.dumps(prepared.segment_rows, ensure_ascii=False),
+            metadata_json=prepared.metadata_json, segments_json=dump(prepared.segment_rows),
             content_sha256=prepared.content_sha256, metadata_sha256=prepared.metadata_sha256,
             locator=source.metadata.fingerprint.locator if source.metadata.fingerprint else "",
             size=mark.size if mark else 0, mtime_ns=mark.mtime_ns if mark else 0, digest=mark.digest if mark else "",
@@ -273,9 +271,10 @@ class Writer:
         item = plan.item
         metadata = item.metadata
         self._items.put_item(item)
-        self._items.release_chunks(item.item_no)
+        if plan.old:
+            self._items.release_chunks(item.item_no)
         tags = tuple(metadata.get("tags", ()))
-        for chunk, score in zip(plan.chunks, plan.prepared.scores, strict=True):
+        for chunk in plan.chunks:
             size, mtime_ns = stats[chunk.content_path]
             new = NewChunk(
                 chunk.chunk_id, chunk.seq, chunk.start, chunk.end, chunk.prefix, chunk.suffix, chunk.source_ref, chunk.range_ms,
@@ -284,15 +283,12 @@ class Writer:
             self._items.put_chunk(item, new, metadata.get("owner", ""), tags, chunk.shown[:PREVIEW], now)
             if chunk.edited is not None:
                 self._items.set_edit(chunk.chunk_id, chunk.edited, now)
-            signals = (score.total, score.token_count, score.unique_words, score.metadata, score.source, score.interaction, score.entity_density)
-            self._items.put_score(chunk.chunk_id, signals, now)
-        index_passages(self._items, item.item_no, plan.prepared.view, plan.chunks)
+        index_passages(self._items, item, plan.prepared.view, plan.chunks, now, fresh=not plan.old)
         for chunk in plan.conflicts:
             self._items.put_conflict(chunk.chunk_id, item.item_id, chunk.original, chunk.edited or "", now)
         if plan.redactions:
             self._items.count_redactions(item.source_id, plan.redactions)
         gone = {chunk.chunk_id for chunk in plan.old} - {chunk.chunk_id for chunk in plan.chunks}
-        ConnectionStore(self._db).drop_issue(item.item_id)
         return self._items.retire_unheld(sorted(gone))
 
 
@@ -304,19 +300,31 @@ def _row(chunk: PreparedChunk, item: ItemRow, edited: str | None, now: int) -> C
     )  # fmt: skip
 
 
-def index_passages(items: ItemStore, item_no: int, view: ItemView, chunks: list[ChunkRow]) -> None:
-    """All passages of an item made anew out of what its chunks show."""
+def index_passages(items: ItemStore, item: ItemRow, view: ItemView, chunks: list[ChunkRow], now: int, *, fresh: bool = False) -> None:
+    """All passages of an item made anew out of what its chunks show, and a fast score for each chunk that has none.
+
+    `fresh` says that the item has no passages yet.
+    """
     rows: list[tuple[Any, ...]] = []
     texts: list[tuple[str, str, str]] = []
+    scores: list[tuple[Any, ...]] = []
+    tags = tuple(item.metadata.get("tags", ()))
     for chunk in chunks:
         prepared = PreparedChunk(
             chunk.chunk_id, chunk.seq, chunk.start, chunk.end, chunk.prefix, chunk.suffix, chunk.original, chunk.content_sha256,
             chunk.token_count, chunk.headings, chunk.pages, chunk.range_ms, chunk.source_ref,
         )  # fmt: skip
+        terms: list[str] = []
         for p in view.passages(prepared, chunk.edited):
             rows.append((chunk.seq, p.start, p.end, p.timestamp_ms, p.author, p.native_id, p.source_ref, p.page))
             texts.append(p.fts)
-    items.replace_passages(item_no, rows, texts)
+            terms += p.fts[1].split()
+        score = fast_score(view.kind, chunk.shown, terms, chunk.token_count, tags)
+        scores.append(
+            (chunk.chunk_id, score.total, score.token_count, score.unique_words, score.metadata, score.source, score.interaction, score.entity_density, now)
+        )
+    items.replace_passages(item.item_no, rows, texts, fresh=fresh)
+    items.put_scores(scores)
 
 
 def item_view(item: ItemRow, chunks: list[ChunkRow], zone: tzinfo) -> ItemView:

@@ -98,7 +98,7 @@ def apply_edit(workspace: Workspace, database: Database, holders: list[int], chu
             item = items.by_number(item_no)
             assert item is not None
             chunks = items.chunks(item_no)
-            index_passages(items, item_no, item_view(item, chunks, zone), chunks)
+            index_passages(items, item, item_view(item, chunks, zone), chunks, now)
             shown = next(c.shown for c in chunks if c.chunk_id == chunk_id)
             items.set_preview(chunk_id, shown[:PREVIEW])
     rewrite_items(workspace, database, holders)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from sapwood.ingest.prepare import dump
 from sapwood.store.items import ChunkRow, ItemRow
 from sapwood.vault import chunkfile
 from sapwood.vault.chunkfile import ChunkNote
@@ -69,8 +69,8 @@ def item_from_manifest(fields: dict[str, Any], segments: list[list[Any]], connec
     return ItemRow(
         item_no=fields["item_no"], item_id=fields["item_id"], connection_id=connection_id, source_id=fields["source_id"], scope=fields["scope"],
         kind=fields["kind"], title=fields["title"], author=fields["author"], timestamp_ms=fields["timestamp_ms"], date_source=fields["date_source"],
-        revision=fields["revision"], final=fields["final"], metadata_json=json.dumps(fields["metadata"], ensure_ascii=False, sort_keys=True),
-        segments_json=json.dumps(segments, ensure_ascii=False), content_sha256=fields["content_sha256"], metadata_sha256=fields["metadata_sha256"],
+        revision=fields["revision"], final=fields["final"], metadata_json=dump(fields["metadata"]),
+        segments_json=dump(segments), content_sha256=fields["content_sha256"], metadata_sha256=fields["metadata_sha256"],
         locator=fields["locator"], size=fields["size"], mtime_ns=fields["mtime_ns"], digest=fields["digest"],
         ingested_at_ms=fields["ingested_at_ms"], updated_at_ms=fields["updated_at_ms"],
     )  # fmt: skip

@@ -13,6 +13,7 @@ from sapwood.text.borders import sentence_ends
 from sapwood.text.markdown import BlockKind, blocks
 
 PASSAGE_TOKENS = 256
+_SAMPLE = 20_000  # characters that tell a talk in writing from prose
 _SPEAKER = re.compile(r"(?:[-*>]\s+)?(?:\[[^\]\n]{1,40}\]\s*|\(?\d{1,2}:\d{2}(?::\d{2})?\)?\s*)?[*_]{0,2}([^\W\d_][\w .'’·\-]{0,39}?)[*_]{0,2}\s?[:：][*_]{0,2}\s?\S")
 
 
@@ -35,7 +36,7 @@ def estimate_tokens(text: str) -> int:
 
 def is_dialogue(text: str) -> bool:
     """True when at least four lines, and three in five, open with a speaker, and the speakers recur."""
-    lines = [line for line in text.split("\n") if line.strip() and not line.startswith("#")]
+    lines = [line for line in text[:_SAMPLE].split("\n") if line.strip() and not line.startswith("#")]
     names = [m.group(1).lower() for line in lines if (m := _SPEAKER.match(line))]
     return len(names) >= 4 and len(names) >= 0.6 * len(lines) and len(set(names)) <= max(2, len(names) // 3)
 

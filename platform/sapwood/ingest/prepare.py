@@ -11,11 +11,14 @@ from typing import Any
 from sapwood.clock import from_ms, to_ms
 from sapwood.ingest.chunker import chunk, covered, pages_of
 from sapwood.ingest.passages import is_dialogue, split
-from sapwood.ingest.score import FastScore, fast_score
 from sapwood.sdk.sources import CanonicalisedSource, DateSource, Kind, Segment, Span, render
 from sapwood.text.dates import date_words
 from sapwood.text.fold import index_text
 from sapwood.vault.chunkfile import body_sha256
+
+
+dump = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
+"""JSON as it is stored and hashed: keys sorted, text readable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ class ItemView:
     dialogue: bool
     zone: tzinfo = UTC
     _dates: dict[int, str] = field(default_factory=dict)
+    _titles: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     def passages(self, chunk_: PreparedChunk, shown: str | None = None) -> list[PreparedPassage]:
         """The passages of one chunk. `shown` is the user's version where there is one: its messages are unknown."""
@@ -79,13 +83,12 @@ class ItemView:
             segment = self.segments[indices[owner]] if owner is not None else None
             moment = to_ms(segment.at) if segment and segment.at else self.timestamp_ms
             body = content[passage.start : passage.end]
-            title = " ".join([self.title, *passage.headings])
             author = segment.author if segment else ""
             found.append(
                 PreparedPassage(
                     passage.start, passage.end, moment, author,
                     segment.native_id if segment else "", segment.ref if segment else "", segment.page if segment else None,
-                    (index_text(title), index_text(body), self._date_words(moment)),
+                    (self._title_words(passage.headings), index_text(body), self._date_words(moment)),
                 )
             )  # fmt: skip
         return found
@@ -97,6 +100,11 @@ class ItemView:
         while at + 1 < len(borders) and borders[at + 1] <= position:
             at += 1
         return at
+
+    def _title_words(self, headings: tuple[str, ...]) -> str:
+        if headings not in self._titles:
+            self._titles[headings] = index_text(" ".join([self.title, *headings]))
+        return self._titles[headings]
 
     def _date_words(self, moment: int | None) -> str:
         if moment is None or self.date_source in (DateSource.FILE, DateSource.UNKNOWN):
@@ -115,7 +123,6 @@ class PreparedItem:
     text: str
     view: ItemView
     chunks: list[PreparedChunk]
-    scores: list[FastScore]
     content_sha256: str
     metadata_sha256: str
     metadata_json: str
@@ -144,7 +151,6 @@ def prepare(source: CanonicalisedSource, zone: tzinfo = UTC) -> PreparedItem:
     data = source.metadata
     whole_range = (to_ms(data.time_range[0]), to_ms(data.time_range[1])) if data.time_range else None
     chunks: list[PreparedChunk] = []
-    scores: list[FastScore] = []
     for seq, piece in enumerate(chunk(source.kind, text, spans)):
         content = piece.content(text)
         indices = covered(spans, piece.start, piece.end)
@@ -160,18 +166,17 @@ def prepare(source: CanonicalisedSource, zone: tzinfo = UTC) -> PreparedItem:
                 next((s.ref for s in own if s.ref), data.source_ref),
             )
         )  # fmt: skip
-        scores.append(fast_score(source.kind, content, piece.tokens, data.tags))
     metadata = data.to_json()
     for volatile in ("fingerprint", "revision", "merge", "removed_segments", "timestamp", "date_source", "final"):
         metadata.pop(volatile, None)
-    metadata_json = json.dumps(metadata, ensure_ascii=False, sort_keys=True)
+    metadata_json = dump(metadata)
     timestamp_ms = to_ms(data.timestamp) if data.timestamp else None
     rows = segment_rows(source.segments, spans)
     author = _author(source)
-    described = json.dumps([source.title, source.source_id, source.scope, source.kind.value, timestamp_ms, data.date_source.value, data.final, metadata, rows], ensure_ascii=False, sort_keys=True)
+    described = dump([source.title, source.source_id, source.scope, source.kind.value, timestamp_ms, data.date_source.value, data.final, metadata, rows])
     view = ItemView(source.kind, source.title, source.segments, spans, timestamp_ms, data.date_source, source.kind is Kind.DOCUMENT and is_dialogue(text), zone)
     return PreparedItem(
-        source, text, view, chunks, scores,
+        source, text, view, chunks,
         hashlib.sha256(text.encode()).hexdigest(),
         hashlib.sha256(described.encode("utf-8", "surrogatepass")).hexdigest(),
         metadata_json, author,

@@ -14,8 +14,6 @@ from sapwood.clock import now_ms
 from sapwood.ingest import decisions
 from sapwood.ingest.commit import index_passages, item_view
 from sapwood.ingest.notes import PREVIEW, item_from_manifest
-from sapwood.ingest.score import fast_score
-from sapwood.sdk.sources import Kind
 from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
 from sapwood.store.items import ItemStore, NewChunk
@@ -134,11 +132,8 @@ def _restore(workspace: Workspace, database: Database, file: Path, decided: _Dec
         if edited is not None:
             items.set_edit(chunk.chunk_id, edited, now, original_lost=lost)
             report.edits += 1
-        score = fast_score(Kind(item.kind), chunk.original, chunk.token_count, tags)
-        signals = (score.total, score.token_count, score.unique_words, score.metadata, score.source, score.interaction, score.entity_density)
-        items.put_score(chunk.chunk_id, signals, now)
     rows = items.chunks(item.item_no)
-    index_passages(items, item.item_no, item_view(item, rows, zone), rows)
+    index_passages(items, item, item_view(item, rows, zone), rows, now, fresh=True)
     for chunk_id, owner in decided.conflicts.items():
         if owner == item.item_id and (line := decided.edits.get(chunk_id)):
             items.put_conflict(chunk_id, owner, str(line["original"]), str(line["edited"]), now)

@@ -10,13 +10,19 @@ import re
 from dataclasses import dataclass
 
 from sapwood.sdk.sources import Kind
-from sapwood.text.fold import CJK_CLASS
 
-_TERM = re.compile(rf"[{CJK_CLASS}]{{1,2}}|[^\W_]+")
 _WEIGHTS = {"token_count": 1.0, "unique_words": 1.0, "metadata": 1.5, "source": 1.5, "interaction": 3.0, "entity": 1.0}
 _METADATA = {Kind.DOCUMENT: 0.9, Kind.EMAIL: 0.8, Kind.CHAT: 0.5}
 _SOURCE = {Kind.DOCUMENT: 0.70, Kind.EMAIL: 0.75, Kind.CHAT: 0.50}
-_ENTITY = re.compile(r"https?://\S+|[\w.+-]+@[\w-]+\.[\w.-]+|(?<!\w)[@#][^\W\d]\w+|\b\d{4}-\d{2}-\d{2}\b|\d{4}年\d{1,2}月")
+_ENTITIES = (
+    ("http", re.compile(r"https?://\S+")),
+    ("@", re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+|(?<!\w)@[^\W\d]\w+")),
+    ("#", re.compile(r"(?<!\w)#[^\W\d]\w+")),
+    ("-", re.compile(r"\b\d{4}-\d{2}-\d{2}\b")),
+    ("年", re.compile(r"\d{4}年\d{1,2}月")),
+)
+_SAMPLE = 4000  # characters and
+_TERMS = 1500  # words of a chunk that the counting signals look at
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +38,18 @@ class FastScore:
     entity_density: float
 
 
-def fast_score(kind: Kind, content: str, tokens: int, tags: tuple[str, ...]) -> FastScore:
+def fast_score(kind: Kind, content: str, terms: list[str], tokens: int, tags: tuple[str, ...]) -> FastScore:
     """Score one chunk.
 
     Args:
         kind: of its item.
         content: the chunk.
+        terms: its words as the full-text index has them (Chinese as characters and pairs).
         tokens: its exact count.
         tags: of its item; sent, reply, dm and mention count as interaction.
     """
-    terms = _TERM.findall(content[:20_000].lower())
+    sample, terms = content[:_SAMPLE], terms[:_TERMS]
+    entities = {found for mark, pattern in _ENTITIES if mark in sample for found in pattern.findall(sample)}
     ratio = len(set(terms)) / len(terms) if terms else 0.0
     signals = {
         "token_count": _length(tokens),
@@ -49,7 +57,7 @@ def fast_score(kind: Kind, content: str, tokens: int, tags: tuple[str, ...]) -> 
         "metadata": _METADATA[kind],
         "source": _SOURCE[kind],
         "interaction": _interaction(tags),
-        "entity": min(1.0, len(set(_ENTITY.findall(content[:20_000]))) / max(tokens, 1) / 0.01),
+        "entity": min(1.0, len(entities) / max(tokens, 1) / 0.01),
     }
     total = sum(_WEIGHTS[name] * value for name, value in signals.items()) / sum(_WEIGHTS.values())
     return FastScore(

@@ -29,7 +29,7 @@ def unpack(data: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ItemRow:
-    """A row of `mem_tree_items`. `segments` is JSON text, times in milliseconds, `mtime_ns` in nanoseconds."""
+    """A row of `mem_tree_items`. Times in milliseconds, `mtime_ns` in nanoseconds."""
 
     item_no: int
     item_id: str
@@ -59,7 +59,6 @@ class ItemRow:
         """From a database row."""
         values = list(row)
         values[11] = bool(values[11])
-        values[13] = unpack(values[13])
         return cls(*values)
 
     @property
@@ -155,7 +154,7 @@ class ItemStore:
             "mtime_ns = excluded.mtime_ns, digest = excluded.digest, updated_at_ms = excluded.updated_at_ms",
             (
                 item.item_no, item.item_id, item.connection_id, item.source_id, item.scope, item.kind, item.title, item.author,
-                item.timestamp_ms, item.date_source, item.revision, item.final, item.metadata_json, pack(item.segments_json),
+                item.timestamp_ms, item.date_source, item.revision, item.final, item.metadata_json, item.segments_json,
                 item.content_sha256, item.metadata_sha256, item.locator, item.size, item.mtime_ns, item.digest,
                 item.ingested_at_ms, item.updated_at_ms,
             ),
@@ -213,12 +212,14 @@ class ItemStore:
             (item.item_no, chunk.seq, chunk.chunk_id, chunk.start, chunk.end, chunk.prefix, chunk.suffix),
         )
 
-    def put_score(self, chunk_id: str, signals: tuple[float, ...], now_ms: int) -> None:
-        """The fast score of a chunk that has none yet: total and six signals."""
-        self._db.run(
+    def put_scores(self, rows: list[tuple[Any, ...]]) -> None:
+        """Fast scores `(chunk_id, total, six signals, now_ms)`; an edited chunk is scored anew."""
+        self._db.run_many(
             "INSERT INTO mem_tree_score (chunk_id, total, token_count_signal, unique_words_signal, metadata_weight, source_weight, "
-            "interaction_weight, entity_density, computed_at_ms) VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT (chunk_id) DO NOTHING",
-            (chunk_id, *signals, now_ms),
+            "interaction_weight, entity_density, computed_at_ms) VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT (chunk_id) DO UPDATE SET total = excluded.total, "
+            "token_count_signal = excluded.token_count_signal, unique_words_signal = excluded.unique_words_signal, "
+            "entity_density = excluded.entity_density, computed_at_ms = excluded.computed_at_ms",
+            rows,
         )
 
     def release_chunks(self, item_no: int) -> None:
@@ -253,13 +254,14 @@ class ItemStore:
         """Remember what the chunk's file looked like when it was last read or written."""
         self._db.run("UPDATE mem_tree_chunks SET file_size = ?, file_mtime_ns = ? WHERE id = ?", (size, mtime_ns, chunk_id))
 
-    def replace_passages(self, item_no: int, rows: list[tuple[Any, ...]], texts: list[tuple[str, str, str]]) -> None:
+    def replace_passages(self, item_no: int, rows: list[tuple[Any, ...]], texts: list[tuple[str, str, str]], *, fresh: bool = False) -> None:
         """All passages of an item: rows `(seq, start, end, timestamp_ms, author, native_id, source_ref, page)`, and
-        their columns of the index."""
+        their columns of the index. `fresh` says that there are none yet."""
         first, last = item_no << PASSAGE_BITS, (item_no + 1) << PASSAGE_BITS
-        for (passage_id,) in self._db.rows("SELECT passage_id FROM mem_tree_passages WHERE passage_id >= ? AND passage_id < ?", (first, last)):
-            self._db.run("DELETE FROM mem_tree_passages_fts WHERE rowid = ?", (passage_id,))
-        self._db.run("DELETE FROM mem_tree_passages WHERE passage_id >= ? AND passage_id < ?", (first, last))
+        if not fresh:
+            old = self._db.rows("SELECT passage_id FROM mem_tree_passages WHERE passage_id >= ? AND passage_id < ?", (first, last))
+            self._db.run_many("DELETE FROM mem_tree_passages_fts WHERE rowid = ?", old)
+            self._db.run_many("DELETE FROM mem_tree_passages WHERE passage_id = ?", old)
         self._db.run_many(
             "INSERT INTO mem_tree_passages (passage_id, seq, start_at, end_at, timestamp_ms, author, native_id, source_ref, page) VALUES (?,?,?,?,?,?,?,?,?)",
             [(first + n, *row) for n, row in enumerate(rows)],

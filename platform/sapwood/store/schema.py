@@ -44,7 +44,7 @@ MIGRATIONS: tuple[str, ...] = (
         revision TEXT NOT NULL,
         final INTEGER NOT NULL,
         metadata_json TEXT NOT NULL,
-        segments_json BLOB NOT NULL,
+        segments_json TEXT NOT NULL,
         content_sha256 TEXT NOT NULL,
         metadata_sha256 TEXT NOT NULL,
         locator TEXT NOT NULL,

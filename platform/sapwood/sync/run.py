@@ -114,6 +114,7 @@ class Run:
         self._seen: set[str] = set()
         self._complete: list[str] = []
         self._issues: list[Issue] = []
+        self._solved: list[str] = []
         self._kv: list[KvSet] = []
         self._known_issues: dict[str, tuple[str, str, str, int, int]] = {}
         self._report = RunReport(connection, self._id)
@@ -221,6 +222,8 @@ class Run:
             self._take_issue(Failed(source.item_id, source.scope, ItemError("invalid", f"cannot be stored ({error})", "Report this.", "validate"), mark))
             return
         self._seen.add(stored.item_id)
+        if stored.item_id in self._known_issues:
+            self._solved.append(stored.item_id)
         locator = self._redaction.identifier(mark.locator) if mark else stored.item_id
         if stored.outcome == "unchanged":
             self._report.unchanged += 1
@@ -282,11 +285,13 @@ class Run:
         self._report.counts = counts
 
     def _flush(self, also: Any = None) -> None:
-        issues, values = self._issues, self._kv
-        self._issues, self._kv = [], []
+        issues, solved, values = self._issues, self._solved, self._kv
+        self._issues, self._solved, self._kv = [], [], []
 
         def write() -> None:
             now = now_ms()
+            for item_id in solved:
+                self._store.drop_issue(item_id)
             for issue in issues:
                 self._store.put_issue(self._id, issue, now)
             for value in values:

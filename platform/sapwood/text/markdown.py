@@ -13,6 +13,7 @@ from enum import StrEnum
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$")
 _TABLE_RULE = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$|^ {0,3}\|[ \t]*:?-+:?[ \t]*\|[ \t]*$")
+_PARAGRAPHS = re.compile(r"(?:[^\S\n]*\S[^\n]*(?:\n|\Z))+(?:[^\S\n]*\n)*")
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 
 
@@ -54,10 +55,30 @@ def _lines(text: str) -> Iterator[tuple[int, int, str]]:
 
 def blocks(text: str) -> list[Block]:
     """The blocks of a text in order; their slices joined are the text."""
+    if "```" in text or "~~~" in text:  # a fence may hold blank lines, so only a line scan sees its end
+        return _scan(text, 0)
+    found: list[Block] = []
+    for match in _PARAGRAPHS.finditer(text):
+        start, end = match.span()
+        if not found:
+            start = 0  # blank lines at the very start belong to the first block
+        part = text[start:end]
+        if "#" in part or "|" in part:
+            found += _scan(part, start)
+        else:
+            kind = BlockKind.LIST if _LIST_ITEM.match(part.lstrip("\n")) else BlockKind.PARAGRAPH
+            found.append(Block(kind, start, end, head_end=start))
+    if not found and text:
+        found.append(Block(BlockKind.PARAGRAPH, 0, len(text)))
+    return found
+
+
+def _scan(text: str, shift: int) -> list[Block]:
+    """The blocks of a text line by line, their offsets shifted."""
     found: list[Block] = []
     lines = list(_lines(text))
     at = 0
-    pending_start = 0  # blank lines at the very start belong to the first block
+    pending_start = 0
     while at < len(lines):
         if not lines[at][2].strip():
             at += 1
@@ -67,10 +88,8 @@ def blocks(text: str) -> list[Block]:
             at += 1
         end = lines[at][0] if at < len(lines) else len(text)
         head_end = block.head_end or pending_start
-        found.append(Block(block.kind, pending_start, end, block.level, block.title, head_end))
+        found.append(Block(block.kind, pending_start + shift, end + shift, block.level, block.title, head_end + shift))
         pending_start = end
-    if not found and text:
-        found.append(Block(BlockKind.PARAGRAPH, 0, len(text)))
     return found
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 REDACTED = "[REDACTED]"
@@ -164,6 +164,16 @@ _PERSONAL: tuple[_Rule, ...] = (
 )  # fmt: skip
 
 
+_REMEMBERED = 4096
+_TRIGGERS = tuple((trigger, number) for number, rule in enumerate(_RULES) for trigger in rule.triggers)
+
+
+def _rules_for(lowered: str) -> list[_Rule]:
+    """The rules of which a trigger stands in the text, in their order: most texts need none."""
+    hits = [number for trigger, number in _TRIGGERS if trigger in lowered]
+    return [_RULES[number] for number in sorted(set(hits))] if hits else []
+
+
 @dataclass(slots=True)
 class Redaction:
     """A redacter with its tally.
@@ -175,21 +185,32 @@ class Redaction:
 
     personal: bool = False
     counts: Counter[str] = field(default_factory=Counter)
+    _sound: set[str] = field(default_factory=set)
 
     def text(self, text: str) -> str:
         """Prose, code, titles, names: every rule."""
         if len(text) < 6:
             return text
         lowered = text.lower()
-        text = self._apply(text, lowered, _RULES)
+        text = self._apply(text, _rules_for(lowered))
         text = self._cut_assignments(text)
         if self.personal:
-            text = self._apply(text, lowered, _PERSONAL)
+            text = self._apply(text, _PERSONAL)
         return self._cut_runs(text) if len(text) >= 32 else text
 
     def reference(self, reference: str) -> str:
-        """Links, paths and ids: named shapes and secret query parameters only, so that they go on working."""
-        return self._apply(reference, reference.lower(), _RULES)
+        """Links, paths and ids: named shapes and secret query parameters only, so that they go on working.
+
+        The same few ids come again and again, so those without a hit are remembered.
+        """
+        if reference in self._sound:
+            return reference
+        cut = self._apply(reference, _rules_for(reference.lower()))
+        if cut == reference:
+            if len(self._sound) >= _REMEMBERED:
+                self._sound.clear()
+            self._sound.add(reference)
+        return cut
 
     def identifier(self, identifier: str) -> str:
         """An id: as `reference`; where that cut something, eight hex digits keep two ids apart."""
@@ -200,10 +221,8 @@ class Redaction:
 
         return f"{cut}~{short_hash(identifier)}"
 
-    def _apply(self, text: str, lowered: str, rules: tuple[_Rule, ...]) -> str:
+    def _apply(self, text: str, rules: Sequence[_Rule]) -> str:
         for rule in rules:
-            if rule.triggers and not any(trigger in lowered for trigger in rule.triggers):
-                continue
 
             def cut(match: re.Match[str], rule: _Rule = rule) -> str:
                 secret = match.group("secret")

@@ -12,7 +12,7 @@ import functools
 import json
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ class FileBatch:
 
     workspace: Workspace
     _files: dict[str, bytes] = field(default_factory=dict)
-    _staged: list[tuple[Path, Path]] = field(default_factory=list)
+    _staged: list[tuple[str, str]] = field(default_factory=list)
     _journal: Path | None = None
     _folder: Path | None = None
 
@@ -64,8 +64,9 @@ class FileBatch:
         with writing(self._folder):
             self._folder.mkdir(mode=FOLDER_MODE, parents=True)
             flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
+            folder, vault = f"{self._folder}/", f"{self.workspace.vault}/"
             for number, (path, data) in enumerate(self._files.items()):
-                temporary = self._folder / str(number)
+                temporary = f"{folder}{number}"
                 handle = os.open(temporary, flags, FILE_MODE)
                 try:
                     view = memoryview(data)
@@ -77,7 +78,7 @@ class FileBatch:
                 finally:
                     os.close(handle)
                 stats[path] = (stat.st_size, stat.st_mtime_ns)
-                self._staged.append((temporary, self.workspace.vault / path))
+                self._staged.append((temporary, vault + path))
             self._journal = self.workspace.tmp / f"{_JOURNALS}{token}.json"
             half = self._journal.with_suffix(".part")
             half.write_text(json.dumps(list(self._files)), encoding="utf-8")
@@ -91,15 +92,14 @@ class FileBatch:
         Raises:
             WorkspaceError: the disk refuses.
         """
-        folders: set[Path] = set()
+        folders: set[str] = set()
         for temporary, target in self._staged:
-            with writing(target):
-                try:
-                    temporary.rename(target)
-                except FileNotFoundError:
-                    target.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-                    temporary.rename(target)
-            folders.add(target.parent)
+            folder = target.rpartition("/")[0]
+            with writing(Path(target)):
+                if folder not in folders:
+                    folders.add(folder)
+                    _make_folder(folder)
+                os.rename(temporary, target)
         with writing(self.workspace.vault):
             _sync(folders)
 
@@ -111,7 +111,17 @@ class FileBatch:
             self._folder.rmdir()
 
 
-def _sync(paths: set[Path] | list[Path]) -> None:
+def _make_folder(folder: str) -> None:
+    """Make a folder; its parents are nearly always there already, so they are only looked at when that fails."""
+    try:
+        os.mkdir(folder, FOLDER_MODE)
+    except FileExistsError:
+        pass
+    except FileNotFoundError:
+        os.makedirs(folder, FOLDER_MODE, exist_ok=True)
+
+
+def _sync(paths: Iterable[str | Path]) -> None:
     """Make renames and contents durable: one `syncfs` of the first path's file system, else fsync of each."""
     for path in paths:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -11,6 +11,7 @@ from typing import Any
 from sapwood.vault.paths import MANIFESTS
 
 SCHEMA = 1
+_dump = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,9 @@ class Manifest:
 
     def to_text(self) -> str:
         """JSON with one chunk or segment a line, so that a diff of the vault says something."""
-        head = json.dumps(self.item, ensure_ascii=False, sort_keys=True)
-        segments = ",\n  ".join(json.dumps(s, ensure_ascii=False) for s in self.segments)
-        chunks = ",\n  ".join(json.dumps(c.to_json(), ensure_ascii=False) for c in self.chunks)
+        head = _dump(self.item)
+        segments = ",\n  ".join(map(_dump, self.segments))
+        chunks = ",\n  ".join(_dump(c.to_json()) for c in self.chunks)
         return f'{{"schema": {SCHEMA},\n "item": {head},\n "segments": [{segments}],\n "chunks": [{chunks}]}}\n'
 
     @classmethod

@@ -234,7 +234,7 @@ class FolderConnector:
         return entry._replace(size=info.st_size, mtime_ns=info.st_mtime_ns)
 
     def _file(self, ctx: RunContext, entry: Entry, workdir: str = "") -> ConvertFile:
-        if not workdir and entry.path.lower().endswith(".zip"):
+        if not workdir and entry.path.lower().endswith((".zip", ".gz")):
             workdir = str(ctx.tmp / hashlib.sha256(entry.path.encode("utf-8", "surrogatepass")).hexdigest()[:16])
         return ConvertFile(
             os.path.join(self._config.root, entry.path),

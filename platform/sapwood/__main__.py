@@ -1,0 +1,5 @@
+"""`python -m sapwood`."""
+
+from sapwood.cli.app import main
+
+main()
