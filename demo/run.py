@@ -35,7 +35,9 @@ def main() -> int:
         failed |= sapwood("search", question, "--limit", "2")
     failed |= sapwood("doctor")
     print(f"\nThe vault is {WORKSPACE / 'wiki'}: open it in Obsidian or any editor.")
-    print("Its password line was cut out before anything was stored: grep -r winter-Harbour demo-workspace finds nothing.")
+    print(
+        "Its password line was cut out before anything was stored: grep -r winter-Harbour demo-workspace finds nothing."
+    )
     return failed
 
 

@@ -23,7 +23,9 @@ class Settings(BaseSettings):
 
     timezone: str = Field("", description="IANA zone of calendar days; empty means the machine's own.")
     owner: str = Field("me", description="Whose memory this is; written into every chunk.")
-    redact_personal: bool = Field(False, description="Also cut mainland identity numbers, bank cards and mobile numbers.")
+    redact_personal: bool = Field(
+        False, description="Also cut mainland identity numbers, bank cards and mobile numbers."
+    )
     convert_workers: int = Field(2, ge=1, le=64, description="Processes that read documents.")
     convert_memory_mb: int = Field(1024, ge=128, description="Memory that one document may use, in MiB.")
     lock_wait_seconds: float = Field(15.0, ge=0, description="How long a command waits for another that writes.")
@@ -53,7 +55,9 @@ def load_settings(file: Path) -> Settings:
     except FileNotFoundError:
         pass
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigurationError(str(file), f"is not TOML ({error})", "Correct that line, or move the file away.") from error
+        raise ConfigurationError(
+            str(file), f"is not TOML ({error})", "Correct that line, or move the file away."
+        ) from error
     except OSError as error:
         raise ConfigurationError(str(file), f"cannot be read ({error.strerror})") from error
     try:

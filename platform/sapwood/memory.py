@@ -10,9 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from sapwood.checks import Check, Report
 from sapwood.clock import from_ms, iso_z, now, zone
 from sapwood.config import Settings, load_settings
-from sapwood.checks import Check, Report
 from sapwood.errors import NotFoundError, WorkspaceError
 from sapwood.recall.hits import QueryResponse, RetrievalHit
 from sapwood.store.connections import ConnectionStore
@@ -43,7 +43,9 @@ class Memory:
         self.workspace = Workspace.locate(workspace)
         if not create and not self.workspace.exists:
             raise WorkspaceError(
-                f"the workspace {self.workspace.root}", "does not exist", "Import something first: sapwood import FOLDER, or name another with --workspace."
+                f"the workspace {self.workspace.root}",
+                "does not exist",
+                "Import something first: sapwood import FOLDER, or name another with --workspace.",
             )
         self.settings: Settings = load_settings(self.workspace.config_file)
         self.zone: tzinfo = zone(self.settings.timezone)
@@ -52,7 +54,9 @@ class Memory:
     def __enter__(self) -> Memory:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -112,14 +116,18 @@ class Memory:
             for path in chosen:
                 if stopped():
                     break
-                run = import_path(self.workspace, self.database, self.settings, self.zone, path, options, observer, started)
+                run = import_path(
+                    self.workspace, self.database, self.settings, self.zone, path, options, observer, started
+                )
                 add_run(report, run, self.database, list_unchanged=list_unchanged)
             report.seconds = time.monotonic() - began
             when = iso_z(now())
             if any(report.counts[state] for state in ("stored", "removed", "failed")) or report.messages:
                 report.note = f"wiki/{REPORTS}/import-{when.replace(':', '')}.md"
                 redaction = Redaction(self.settings.redact_personal)
-                write_atomically(self.workspace.root / report.note, report_note(report, [str(p) for p in chosen], redaction, when))
+                write_atomically(
+                    self.workspace.root / report.note, report_note(report, [str(p) for p in chosen], redaction, when)
+                )
         return report
 
     def preview_import(self, paths: Iterable[Path], options: ImportOptions) -> ImportReport:
@@ -146,7 +154,15 @@ class Memory:
         from sapwood.recall.search import search
 
         return search(
-            SearchStore(self.database), query, limit=limit, unit=unit, source_id=source_id, kind=kind, author=author, since=since, until=until
+            SearchStore(self.database),
+            query,
+            limit=limit,
+            unit=unit,
+            source_id=source_id,
+            kind=kind,
+            author=author,
+            since=since,
+            until=until,
         )
 
     def fetch(self, node_ids: Iterable[str]) -> list[RetrievalHit]:
@@ -168,12 +184,16 @@ class Memory:
             return self.workspace.root / hits[0].path
         from sapwood.sync.connections import load_connections
 
-        connector, account = (hits[0].item_id.split(":", 2) + ["", ""])[:2]
+        connector, account = ([*hits[0].item_id.split(":", 2), "", ""])[:2]
         for connection in load_connections(self.workspace, connector):
             if connection.account == account and "root" in connection.config:
                 place = hits[0].source_ref.partition("#page=")[0].partition("!/")[0]
                 return Path(connection.config["root"]) / place
-        raise NotFoundError(node_id, "its original is not a file of this machine", f"Its reference is {hits[0].source_ref or 'unknown'}.")
+        raise NotFoundError(
+            node_id,
+            "its original is not a file of this machine",
+            f"Its reference is {hits[0].source_ref or 'unknown'}.",
+        )
 
     # -- looking after --------------------------------------------------------------------------------------------
 

@@ -116,7 +116,9 @@ class Workspace:
                     if time.monotonic() >= deadline:
                         owner = os.pread(handle, 64, 0).decode("ascii", "replace").strip()
                         raise WorkspaceBusyError(
-                            f"the workspace {self.root}", f"another sync is running (process {owner or 'unknown'})", "Wait for it, or stop it, and try again."
+                            f"the workspace {self.root}",
+                            f"another sync is running (process {owner or 'unknown'})",
+                            "Wait for it, or stop it, and try again.",
                         ) from None
                     time.sleep(0.05)
             os.ftruncate(handle, 0)
@@ -137,13 +139,27 @@ def writing(target: Path) -> Iterator[None]:
         yield
     except OSError as error:
         steps = {
-            errno.ENOSPC: ("there is no space left on its disk", "Free some space and run the command again; what was stored is whole."),
-            errno.EDQUOT: ("the disk quota is used up", "Free some space and run the command again; what was stored is whole."),
+            errno.ENOSPC: (
+                "there is no space left on its disk",
+                "Free some space and run the command again; what was stored is whole.",
+            ),
+            errno.EDQUOT: (
+                "the disk quota is used up",
+                "Free some space and run the command again; what was stored is whole.",
+            ),
             errno.EROFS: ("it is on a read-only disk", "Choose another place with --workspace."),
-            errno.EACCES: ("this user may not write there", "Change its permissions, or choose another place with --workspace."),
-            errno.EPERM: ("this user may not write there", "Change its permissions, or choose another place with --workspace."),
+            errno.EACCES: (
+                "this user may not write there",
+                "Change its permissions, or choose another place with --workspace.",
+            ),
+            errno.EPERM: (
+                "this user may not write there",
+                "Change its permissions, or choose another place with --workspace.",
+            ),
             errno.ENOTDIR: ("a file stands where a folder is needed", "Choose another place with --workspace."),
             errno.EEXIST: ("a file stands where a folder is needed", "Choose another place with --workspace."),
         }
-        cause, step = steps.get(error.errno or 0, (error.strerror or str(error), "Check the disk, then run the command again."))
+        cause, step = steps.get(
+            error.errno or 0, (error.strerror or str(error), "Check the disk, then run the command again.")
+        )
         raise WorkspaceError(f"cannot write {error.filename or target}", cause, step) from error

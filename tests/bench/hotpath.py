@@ -32,7 +32,9 @@ def floor(folder: Path, documents: list[texts.Document]) -> float:
     db = apsw.Connection(str(folder / "floor.db"))
     db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
     db.execute("CREATE TABLE c (id TEXT PRIMARY KEY, tokens INTEGER, body BLOB)")
-    db.execute("CREATE VIRTUAL TABLE f USING fts5 (title, body, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2')")
+    db.execute(
+        "CREATE VIRTUAL TABLE f USING fts5 (title, body, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2')"
+    )
     sync = ctypes.CDLL(None).syncfs
     began = time.process_time()
     for at in range(0, len(documents), BATCH_ITEMS):
@@ -41,7 +43,10 @@ def floor(folder: Path, documents: list[texts.Document]) -> float:
             tokens = count_tokens(document.text)
             digest = hashlib.sha256(document.text.encode()).hexdigest()
             db.execute("INSERT INTO c VALUES (?,?,?)", (digest[:32], tokens, zlib.compress(document.text.encode(), 3)))
-            db.execute("INSERT INTO f (rowid, title, body) VALUES (?,?,?)", (number, index_text(document.title), index_text(document.text)))
+            db.execute(
+                "INSERT INTO f (rowid, title, body) VALUES (?,?,?)",
+                (number, index_text(document.title), index_text(document.text)),
+            )
             with open(folder / f"{number}.md", "wb") as out:
                 out.write(document.text.encode())
         handle = os.open(folder, os.O_RDONLY)
@@ -70,9 +75,18 @@ def feed(writer: Writer, documents: list[texts.Document], first: int) -> None:
     """Put documents through the writer, numbered from `first`."""
     for number, document in enumerate(documents, first):
         item_id = f"folder:bench:{number}.md"
-        metadata = Metadata(revision=str(number), source_ref=f"{number}.md", fingerprint=Fingerprint(f"{number}.md", len(document.text), number))
+        metadata = Metadata(
+            revision=str(number),
+            source_ref=f"{number}.md",
+            fingerprint=Fingerprint(f"{number}.md", len(document.text), number),
+        )
         source = canonicalise_document(
-            item_id=item_id, source_id=item_id, scope="folder:bench", title=document.title, sections=[DocumentSection("body", document.text)], metadata=metadata
+            item_id=item_id,
+            source_id=item_id,
+            scope="folder:bench",
+            title=document.title,
+            sections=[DocumentSection("body", document.text)],
+            metadata=metadata,
         )
         assert source is not None
         writer.add(source)
@@ -84,7 +98,8 @@ def feed(writer: Writer, documents: list[texts.Document], first: int) -> None:
 def run(count: int = 1000, rounds: int = 3) -> dict[str, float]:
     """Medians of both and their ratio."""
     encoder(), index_text("预热")
-    documents = [texts.Writer(7).document(n) for n in range(count)]
+    writer = texts.Writer(7)
+    documents = [writer.document(n) for n in range(count)]
     results: list[tuple[float, float]] = []
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
@@ -92,7 +107,12 @@ def run(count: int = 1000, rounds: int = 3) -> dict[str, float]:
     bare = sorted(f for f, _ in results)[rounds // 2]
     whole = sorted(o for _, o in results)[rounds // 2]
     ratio = sorted(o / f for f, o in results)[rounds // 2]
-    return {"documents": count, "floor_ms_per_item": 1000 * bare / count, "ours_ms_per_item": 1000 * whole / count, "ratio": ratio}
+    return {
+        "documents": count,
+        "floor_ms_per_item": 1000 * bare / count,
+        "ours_ms_per_item": 1000 * whole / count,
+        "ratio": ratio,
+    }
 
 
 if __name__ == "__main__":

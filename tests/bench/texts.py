@@ -5,7 +5,36 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-_SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo za bre cli dro fla gri plu sta tri".split()
+_SYLLABLES = [
+    "ba",
+    "ce",
+    "di",
+    "fo",
+    "gu",
+    "ha",
+    "je",
+    "ki",
+    "lo",
+    "mu",
+    "na",
+    "pe",
+    "ri",
+    "so",
+    "tu",
+    "va",
+    "we",
+    "xi",
+    "yo",
+    "za",
+    "bre",
+    "cli",
+    "dro",
+    "fla",
+    "gri",
+    "plu",
+    "sta",
+    "tri",
+]
 _HAN = [chr(c) for c in range(0x4E00, 0x4E00 + 2400)]
 
 
@@ -23,7 +52,9 @@ class Writer:
     def __init__(self, seed: int, size: int = 4000) -> None:
         self._random = random.Random(seed)
         self._size = size
-        self._words = ["".join(self._random.choice(_SYLLABLES) for _ in range(self._random.randint(1, 4))) for _ in range(20_000)]
+        self._words = [
+            "".join(self._random.choice(_SYLLABLES) for _ in range(self._random.randint(1, 4))) for _ in range(20_000)
+        ]
         self._weights = [1 / (rank + 10) for rank in range(len(self._words))]
         self._han_weights = [1 / (rank + 10) for rank in range(len(_HAN))]
 
@@ -48,5 +79,7 @@ class Writer:
     def _han(self) -> str:
         sentences = []
         for _ in range(self._random.randint(2, 5)):
-            sentences.append("".join(self._random.choices(_HAN, self._han_weights, k=self._random.randint(8, 26))) + "。")
+            sentences.append(
+                "".join(self._random.choices(_HAN, self._han_weights, k=self._random.randint(8, 26))) + "。"
+            )
         return "".join(sentences)

@@ -45,15 +45,37 @@ def status(workspace: Workspace, database: Database, settings: Settings) -> Repo
             )
         )  # fmt: skip
     for path in _missing(workspace, database):
-        checks.append(Check(f"file {path}", False, "was deleted from the vault; its text is still stored and found", "Run `sapwood doctor --repair` to write it again."))
+        checks.append(
+            Check(
+                f"file {path}",
+                False,
+                "was deleted from the vault; its text is still stored and found",
+                "Run `sapwood doctor --repair` to write it again.",
+            )
+        )
     store = ConnectionStore(database)
     for issue in store.issues("failed", _SHOWN):
         checks.append(
-            Check(f"failed {issue.locator or issue.item_id}", False, issue.message, issue.next_step, {"item_id": issue.item_id, "code": issue.code, "attempts": issue.attempts})
+            Check(
+                f"failed {issue.locator or issue.item_id}",
+                False,
+                issue.message,
+                issue.next_step,
+                {"item_id": issue.item_id, "code": issue.code, "attempts": issue.attempts},
+            )
         )
     if facts["failed"] > _SHOWN:
-        checks.append(Check("failed, others", False, f"{facts['failed'] - _SHOWN} more items failed", "sapwood status --json lists all of one run's report."))
-    checks.append(Check("skipped", True, f"{facts['skipped']} items, each with a reason", facts={"items": facts["skipped"]}))
+        checks.append(
+            Check(
+                "failed, others",
+                False,
+                f"{facts['failed'] - _SHOWN} more items failed",
+                "sapwood status --json lists all of one run's report.",
+            )
+        )
+    checks.append(
+        Check("skipped", True, f"{facts['skipped']} items, each with a reason", facts={"items": facts["skipped"]})
+    )
     for connection_id, connector, account, name in store.all():
         checks.append(_connection(store, connection_id, connector, account, name))
     return Report(tuple(checks))
@@ -67,7 +89,13 @@ def _connection(store: ConnectionStore, connection_id: int, connector: str, acco
     state, started, ended, counts, message = last
     facts |= {"status": state, "started_at_ms": started, "ended_at_ms": ended, "counts": counts}
     good = state in ("done", "running")
-    return Check(f"connection {connector}:{name}", good, f"last run: {state}" + (f": {message}" if message else ""), "" if good else "Import it again.", facts)
+    return Check(
+        f"connection {connector}:{name}",
+        good,
+        f"last run: {state}" + (f": {message}" if message else ""),
+        "" if good else "Import it again.",
+        facts,
+    )
 
 
 def _missing(workspace: Workspace, database: Database) -> list[str]:
@@ -83,9 +111,20 @@ def doctor(workspace: Workspace, database: Database, *, repair: bool) -> Report:
         for at in range(0, len(numbers), 200):
             rewrite_items(workspace, database, numbers[at : at + 200])
     checks = [_integrity(files)]
-    checks += [Check(name, count == 0, f"{count} {name}", "Run `sapwood rebuild`." if count else "", {"count": count}) for name, count in files.orphans().items()]
+    checks += [
+        Check(name, count == 0, f"{count} {name}", "Run `sapwood rebuild`." if count else "", {"count": count})
+        for name, count in files.orphans().items()
+    ]
     apart = files.passages_without_text()
-    checks.append(Check("passages = full-text rows", apart == 0, "equal" if not apart else f"{apart} differ", "Run `sapwood rebuild`." if apart else "", {"count": apart}))
+    checks.append(
+        Check(
+            "passages = full-text rows",
+            apart == 0,
+            "equal" if not apart else f"{apart} differ",
+            "Run `sapwood rebuild`." if apart else "",
+            {"count": apart},
+        )
+    )
     checks += _files(workspace, database)
     checks += [_plugin(info) for info in list_plugins()]
     return Report(tuple(checks))
@@ -121,7 +160,9 @@ def _files(workspace: Workspace, database: Database) -> Iterator[Check]:
         manifests.add(path)
         try:
             manifest = Manifest.from_text((workspace.vault / path).read_text(encoding="utf-8"))
-            if manifest.item["item_id"] != item_id or [c.chunk_id for c in manifest.chunks] != [c.chunk_id for c in chunks]:
+            if manifest.item["item_id"] != item_id or [c.chunk_id for c in manifest.chunks] != [
+                c.chunk_id for c in chunks
+            ]:
                 wrong.append(f"{path} has another chunk list than its item")
         except (OSError, ValueError, KeyError):
             wrong.append(f"{path} is missing or damaged")
@@ -129,9 +170,26 @@ def _files(workspace: Workspace, database: Database) -> Iterator[Check]:
     present = {f.relative_to(workspace.vault).as_posix() for f in raw.rglob("*.md")} if raw.is_dir() else set()
     stray_notes = sorted(present - expected)
     stray = sorted({f.relative_to(workspace.vault).as_posix() for f in manifest_files(workspace.vault)} - manifests)
-    yield Check("chunk rows = chunk files, manifests = items", not wrong, f"{len(expected)} chunks, {len(manifests)} items" if not wrong else "; ".join(wrong[:_SHOWN]), "Run `sapwood doctor --repair`." if wrong else "", {"wrong": len(wrong), "chunks": len(expected), "items": len(manifests)})
-    yield Check("manifests without an item", not stray, f"{len(stray)}", "Run `sapwood rebuild`." if stray else "", {"paths": stray[:_SHOWN]})
-    yield Check("notes in raw/ that no item claims", True, f"{len(stray_notes)}: they are yours, and left alone" if stray_notes else "none", facts={"paths": stray_notes[:_SHOWN]})
+    yield Check(
+        "chunk rows = chunk files, manifests = items",
+        not wrong,
+        f"{len(expected)} chunks, {len(manifests)} items" if not wrong else "; ".join(wrong[:_SHOWN]),
+        "Run `sapwood doctor --repair`." if wrong else "",
+        {"wrong": len(wrong), "chunks": len(expected), "items": len(manifests)},
+    )
+    yield Check(
+        "manifests without an item",
+        not stray,
+        f"{len(stray)}",
+        "Run `sapwood rebuild`." if stray else "",
+        {"paths": stray[:_SHOWN]},
+    )
+    yield Check(
+        "notes in raw/ that no item claims",
+        True,
+        f"{len(stray_notes)}: they are yours, and left alone" if stray_notes else "none",
+        facts={"paths": stray_notes[:_SHOWN]},
+    )
 
 
 def _plugin(info: PluginInfo) -> Check:

@@ -59,7 +59,9 @@ class ImportReport:
 
     status: str = "done"
     messages: list[str] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("stored", "unchanged", "removed", "skipped", "failed"), 0))
+    counts: dict[str, int] = field(
+        default_factory=lambda: dict.fromkeys(("stored", "unchanged", "removed", "skipped", "failed"), 0)
+    )
     files: list[FileReport] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     held_deletes: int = 0
@@ -109,7 +111,9 @@ def wanted(path: Path) -> tuple[Path, tuple[str, ...]]:
         ConfigurationError: there is nothing at the path.
     """
     if not path.exists():
-        raise ConfigurationError(str(path), "there is no such file or folder", "Check the spelling, and that its disk is connected.")
+        raise ConfigurationError(
+            str(path), "there is no such file or folder", "Check the spelling, and that its disk is connected."
+        )
     return (path.absolute(), ()) if path.is_dir() else (path.parent.absolute(), (path.name,))
 
 
@@ -165,8 +169,14 @@ def add_run(report: ImportReport, run: RunReport, database: Database, *, list_un
             "check the folder, then run the import again with --confirm-deletes."
         )
     for outcome in run.outcomes:
-        items = [{"item_id": outcome.item_id, "title": outcome.title, "chunks": outcome.chunks}] if outcome.state == "stored" else []
-        report.files.append(FileReport(outcome.locator, outcome.state, outcome.reason, outcome.next_step, items, list(outcome.warnings)))
+        items = (
+            [{"item_id": outcome.item_id, "title": outcome.title, "chunks": outcome.chunks}]
+            if outcome.state == "stored"
+            else []
+        )
+        report.files.append(
+            FileReport(outcome.locator, outcome.state, outcome.reason, outcome.next_step, items, list(outcome.warnings))
+        )
     report.removed += run.removed
     for state in report.counts:
         report.counts[state] += run.counts[state]
@@ -174,17 +184,33 @@ def add_run(report: ImportReport, run: RunReport, database: Database, *, list_un
         written = {f.path for f in report.files}
         for item_id, locator, title, chunks in ConnectionStore(database).stored_items(run.connection_id):
             if locator not in written:
-                report.files.append(FileReport(locator, "unchanged", items=[{"item_id": item_id, "title": title, "chunks": chunks}]))
+                report.files.append(
+                    FileReport(locator, "unchanged", items=[{"item_id": item_id, "title": title, "chunks": chunks}])
+                )
     report.files.sort(key=lambda f: f.path)
 
 
 def report_note(report: ImportReport, paths: list[str], redaction: Redaction, when: str) -> str:
     """The report as a Markdown note for the vault."""
     counts = ", ".join(f"{number} {state}" for state, number in report.counts.items())
-    lines = ["---", f"title: Import of {when}", "tags: [sapwood/report]", "---", f"# Import of {when}", "", f"{counts}. Status: {report.status}.", ""]
+    lines = [
+        "---",
+        f"title: Import of {when}",
+        "tags: [sapwood/report]",
+        "---",
+        f"# Import of {when}",
+        "",
+        f"{counts}. Status: {report.status}.",
+        "",
+    ]
     lines += ["Folders: " + ", ".join(f"`{redaction.reference(path)}`" for path in paths), ""]
     lines += [f"> {message}\n" for message in report.messages]
-    for state, heading in (("failed", "Failed"), ("skipped", "Skipped"), ("stored", "Stored"), ("unchanged", "Unchanged")):
+    for state, heading in (
+        ("failed", "Failed"),
+        ("skipped", "Skipped"),
+        ("stored", "Stored"),
+        ("unchanged", "Unchanged"),
+    ):
         chosen = [f for f in report.files if f.status == state]
         if not chosen:
             continue

@@ -57,7 +57,9 @@ def preview(workspace: Workspace, settings: Settings, paths: list[Path], options
                 config = folder_config(workspace, root, options)[1]
                 with ConnectorProcess("folder", config, "", run_settings) as process:
                     account = process.check(_Host(None, None)).account
-                known = next((row[0] for row in store.all() if row[1:3] == ("folder", account)), None) if store else None
+                known = (
+                    next((row[0] for row in store.all() if row[1:3] == ("folder", account)), None) if store else None
+                )
                 with ConnectorProcess("folder", config, account, run_settings) as process:
                     for event in process.pull(PullRequest(mode=PullMode.PREVIEW, containers=only), _Host(store, known)):
                         _note(report, event, redaction)
@@ -72,13 +74,21 @@ def _note(report: ImportReport, event: object, redaction: Redaction) -> None:
     match event:
         case CanonicalisedSource():
             path = event.metadata.fingerprint.locator if event.metadata.fingerprint else event.item_id
-            report.files.append(FileReport(redaction.identifier(path), "stored", warnings=[redaction.text(w) for w in event.metadata.warnings]))
+            report.files.append(
+                FileReport(
+                    redaction.identifier(path), "stored", warnings=[redaction.text(w) for w in event.metadata.warnings]
+                )
+            )
             report.counts["stored"] += 1
         case Failed() | Skipped():
             path = event.fingerprint.locator if event.fingerprint else event.item_id
             state = "failed" if isinstance(event, Failed) else "skipped"
-            reason, step = (event.error.message, event.error.next_step) if isinstance(event, Failed) else (event.reason, "")
-            report.files.append(FileReport(redaction.identifier(path), state, redaction.text(reason), redaction.text(step)))
+            reason, step = (
+                (event.error.message, event.error.next_step) if isinstance(event, Failed) else (event.reason, "")
+            )
+            report.files.append(
+                FileReport(redaction.identifier(path), state, redaction.text(reason), redaction.text(step))
+            )
             report.counts[state] += 1
         case SeenMany():
             report.counts["unchanged"] += len(event.item_ids)

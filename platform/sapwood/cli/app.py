@@ -30,7 +30,9 @@ app = typer.Typer(
 edits = typer.Typer(help="Edits of yours that wait because their source changed.", no_args_is_help=True)
 app.add_typer(edits, name="edits")
 
-WorkspaceOption = Annotated[Path | None, typer.Option("--workspace", "-w", help="The workspace; default $SAPWOOD_WORKSPACE or ~/.sapwood.")]
+WorkspaceOption = Annotated[
+    Path | None, typer.Option("--workspace", "-w", help="The workspace; default $SAPWOOD_WORKSPACE or ~/.sapwood.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show where an error came from.")]
 
@@ -60,11 +62,22 @@ def _memory(workspace: Path | None, *, create: bool = False) -> Any:
 def import_(
     paths: Annotated[list[Path], typer.Argument(help="Folders, or single files.")],
     workspace: WorkspaceOption = None,
-    include: Annotated[list[str] | None, typer.Option(help="Only files that match this pattern; may be repeated, and is kept.")] = None,
-    exclude: Annotated[list[str] | None, typer.Option(help="Leave out what matches this pattern; may be repeated, and is kept.")] = None,
-    password: Annotated[list[str] | None, typer.Option(help="A password to try on encrypted files, as env:NAME, file:/path or keyring:service/user.")] = None,
-    confirm_deletes: Annotated[bool, typer.Option("--confirm-deletes", help="Remove what is gone even when it is very much.")] = False,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Read failed files again although they have not changed.")] = False,
+    include: Annotated[
+        list[str] | None, typer.Option(help="Only files that match this pattern; may be repeated, and is kept.")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="Leave out what matches this pattern; may be repeated, and is kept.")
+    ] = None,
+    password: Annotated[
+        list[str] | None,
+        typer.Option(help="A password to try on encrypted files, as env:NAME, file:/path or keyring:service/user."),
+    ] = None,
+    confirm_deletes: Annotated[
+        bool, typer.Option("--confirm-deletes", help="Remove what is gone even when it is very much.")
+    ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Read failed files again although they have not changed.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen and write nothing.")] = False,
     as_json: JsonOption = False,
     debug: DebugOption = False,
@@ -114,7 +127,9 @@ def search(
 
 @app.command()
 def fetch(
-    ids: Annotated[list[str], typer.Argument(help="node_id (whole, or its first eight or more digits) or item_id of a hit.")],
+    ids: Annotated[
+        list[str], typer.Argument(help="node_id (whole, or its first eight or more digits) or item_id of a hit.")
+    ],
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
     debug: DebugOption = False,
@@ -127,7 +142,9 @@ def fetch(
         elif not hits:
             fail(f"{', '.join(ids)}: nothing has this id. Take the node_id or item_id of a search hit.", as_json=False)
         for hit in () if as_json else hits:
-            say(f"{hit.title}  ({hit.date or 'date unknown'}, {hit.source_ref or hit.source_id})\n{hit.path}\n\n{hit.content}\n")
+            say(
+                f"{hit.title}  ({hit.date or 'date unknown'}, {hit.source_ref or hit.source_id})\n{hit.path}\n\n{hit.content}\n"
+            )
         if not hits:
             raise typer.Exit(COULD_NOT_RUN)
 
@@ -136,7 +153,9 @@ def fetch(
 def open_(
     node: Annotated[str, typer.Argument(help="node_id or item_id of a hit.")],
     workspace: WorkspaceOption = None,
-    original: Annotated[bool, typer.Option("--original", help="The file that it came from, instead of the vault's.")] = False,
+    original: Annotated[
+        bool, typer.Option("--original", help="The file that it came from, instead of the vault's.")
+    ] = False,
     show: Annotated[bool, typer.Option("--print", help="Print the path only.")] = False,
     as_json: JsonOption = False,
     debug: DebugOption = False,
@@ -149,7 +168,10 @@ def open_(
         elif show:
             say(str(path))
         elif not path.exists():
-            fail(f"{path}: the file is not there any more. Run `sapwood doctor --repair` to write vault files again.", as_json=False)
+            fail(
+                f"{path}: the file is not there any more. Run `sapwood doctor --repair` to write vault files again.",
+                as_json=False,
+            )
         elif typer.launch(str(path)) != 0:
             say(str(path))
 
@@ -168,7 +190,9 @@ def status(workspace: WorkspaceOption = None, as_json: JsonOption = False, debug
 @app.command()
 def doctor(
     workspace: WorkspaceOption = None,
-    repair: Annotated[bool, typer.Option("--repair", help="Write vault files again that are missing or damaged.")] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Write vault files again that are missing or damaged.")
+    ] = False,
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
@@ -193,13 +217,23 @@ def rebuild(workspace: WorkspaceOption = None, as_json: JsonOption = False, debu
 
 
 @edits.command("keep")
-def edits_keep(chunk: Annotated[str, typer.Argument(help="The chunk that `status` names.")], workspace: WorkspaceOption = None, as_json: JsonOption = False, debug: DebugOption = False) -> None:
+def edits_keep(
+    chunk: Annotated[str, typer.Argument(help="The chunk that `status` names.")],
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
     """Put your edit over what the source says now."""
     _settle(chunk, "keep", workspace, as_json, debug)
 
 
 @edits.command("drop")
-def edits_drop(chunk: Annotated[str, typer.Argument(help="The chunk that `status` names.")], workspace: WorkspaceOption = None, as_json: JsonOption = False, debug: DebugOption = False) -> None:
+def edits_drop(
+    chunk: Annotated[str, typer.Argument(help="The chunk that `status` names.")],
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
     """Forget your edit; the source's text stays."""
     _settle(chunk, "drop", workspace, as_json, debug)
 
@@ -227,7 +261,9 @@ def _moment(text: str | None, zone: Any, option: str, *, end: bool = False) -> d
     except ValueError:
         found = parse_date(text, zone)
         if found is None:
-            raise typer.BadParameter(f"{text!r} is no date; write 2024-05-06, 2024-05-06T15:00 or 2024年5月6日", param_hint=option) from None
+            raise typer.BadParameter(
+                f"{text!r} is no date; write 2024-05-06, 2024-05-06T15:00 or 2024年5月6日", param_hint=option
+            ) from None
         moment = found.astimezone(zone)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=zone)

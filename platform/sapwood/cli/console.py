@@ -62,7 +62,10 @@ def errors_to_exit_codes(*, as_json: bool, debug: bool) -> Iterator[None]:
         if debug:
             raise
         logging.getLogger("sapwood").exception("unexpected error")
-        fail(f"Something went wrong that Sapwood did not expect ({type(error).__name__}: {error}). Run it again with --debug and report what it shows.", as_json=as_json)
+        fail(
+            f"Something went wrong that Sapwood did not expect ({type(error).__name__}: {error}). Run it again with --debug and report what it shows.",
+            as_json=as_json,
+        )
 
 
 def fail(message: str, *, as_json: bool) -> NoReturn:

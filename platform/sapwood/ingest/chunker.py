@@ -7,6 +7,7 @@ section, paragraph, sentence, grapheme cluster. Only the piece that does not fit
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -81,7 +82,7 @@ def chunk(kind: Kind, text: str, spans: list[Span], limit: int = MAX_TOKENS) -> 
 
 def _message_atoms(text: str, spans: list[Span], limit: int) -> list[_Atom]:
     edges = sorted({0, *(s.start for s in spans if s.end > s.start), len(text)})
-    slices = list(zip(edges, edges[1:], strict=False))
+    slices = list(itertools.pairwise(edges))
     counts = count_many([text[a:b] for a, b in slices])
     atoms: list[_Atom] = []
     for (start, end), tokens in zip(slices, counts, strict=True):
@@ -99,7 +100,7 @@ def _document_atoms(text: str, spans: list[Span], limit: int) -> tuple[list[_Ato
         edges.insert(0, 0)
     edges.append(len(text))
     found: list[tuple[Block, int]] = []
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in itertools.pairwise(edges):
         found += [(block, start) for block in blocks(text[start:end])]
     counts = count_many([text[at + b.start : at + b.end] for b, at in found])
     atoms: list[_Atom] = []
@@ -115,7 +116,9 @@ def _document_atoms(text: str, spans: list[Span], limit: int) -> tuple[list[_Ato
         if tokens <= limit:
             atoms.append(_Atom(start, end, tokens, _PIECE if glued and border > glued else border))
         elif block.kind is BlockKind.TABLE:
-            atoms += _framed_atoms(text, start, at + block.head_end, end, limit, border, text[start : at + block.head_end], "")
+            atoms += _framed_atoms(
+                text, start, at + block.head_end, end, limit, border, text[start : at + block.head_end], ""
+            )
         elif block.kind is BlockKind.FENCE:
             opening = text[start : at + block.head_end]
             mark = opening.strip()[:3]
@@ -126,7 +129,9 @@ def _document_atoms(text: str, spans: list[Span], limit: int) -> tuple[list[_Ato
     return atoms, paths
 
 
-def _framed_atoms(text: str, start: int, body: int, end: int, limit: int, border: int, prefix: str, suffix: str) -> list[_Atom]:
+def _framed_atoms(
+    text: str, start: int, body: int, end: int, limit: int, border: int, prefix: str, suffix: str
+) -> list[_Atom]:
     """Lines of a table or a fence, each group with the header repeated before it and the fence closed after it."""
     frame = count_tokens(prefix) + count_tokens(suffix) + 2
     if frame > limit // 2:
@@ -140,7 +145,7 @@ def _framed_atoms(text: str, start: int, body: int, end: int, limit: int, border
         first, last = at == start, stop >= end
         head = "" if first else prefix
         tail = "" if last else suffix
-        if not last and suffix and not text[stop - 1 : stop] == "\n":
+        if not last and suffix and text[stop - 1 : stop] != "\n":
             tail = "\n" + suffix
         tokens = count_tokens(head + text[at:stop] + tail)
         atoms.append(_Atom(at, stop, tokens, border if first else 1, head, tail))

@@ -53,12 +53,15 @@ def clean(source: CanonicalisedSource, redaction: Redaction, owner: str = "") ->
         container=tuple(Container(redaction.identifier(one_line(c.id)), line(c.name)) for c in data.container),
         thread_id=redaction.identifier(one_line(data.thread_id)) if data.thread_id else "",
         attachments=tuple(
-            replace(a, id=redaction.identifier(one_line(a.id)), name=line(a.name), reason=line(a.reason)) for a in data.attachments
+            replace(a, id=redaction.identifier(one_line(a.id)), name=line(a.name), reason=line(a.reason))
+            for a in data.attachments
         ),
         truncated=line(data.truncated),
         removed_segments=tuple(redaction.identifier(one_line(i)) for i in data.removed_segments),
         warnings=tuple(map(line, data.warnings)),
-        fingerprint=replace(data.fingerprint, locator=redaction.identifier(data.fingerprint.locator)) if data.fingerprint else None,
+        fingerprint=replace(data.fingerprint, locator=redaction.identifier(data.fingerprint.locator))
+        if data.fingerprint
+        else None,
     )
     return CanonicalisedSource(
         redaction.identifier(source.item_id),

@@ -15,8 +15,8 @@ from sapwood.clock import now_ms
 from sapwood.ingest import decisions
 from sapwood.ingest.clean import clean
 from sapwood.ingest.notes import PREVIEW, chunk_text, manifest_text
-from sapwood.ingest.score import fast_score
 from sapwood.ingest.prepare import ItemView, PreparedChunk, PreparedItem, dump, prepare, segments_from_rows
+from sapwood.ingest.score import fast_score
 from sapwood.sdk.sources import CanonicalisedSource, DateSource, Kind, Metadata, Segment, unescape
 from sapwood.store.database import Database
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore, NewChunk
@@ -190,13 +190,19 @@ class Writer:
 
     # -- planning -------------------------------------------------------------------------------------------------
 
-    def _plan(self, item: ItemRow, prepared: PreparedItem, old: ItemRow | None, redactions: dict[str, int], now: int) -> _Plan:
+    def _plan(
+        self, item: ItemRow, prepared: PreparedItem, old: ItemRow | None, redactions: dict[str, int], now: int
+    ) -> _Plan:
         old_chunks = self._items.chunks(old.item_no) if old else []
         notes = self._take_in_unseen_edits(item.item_id, old_chunks) if old_chunks else {}
         old_chunks = self._items.chunks(old.item_no) if old and notes else old_chunks
         by_id = {chunk.chunk_id: chunk for chunk in old_chunks}
         new_ids = {chunk.chunk_id for chunk in prepared.chunks}
-        waiting = {chunk.content_sha256: chunk for chunk in old_chunks if chunk.edited is not None and chunk.chunk_id not in new_ids}
+        waiting = {
+            chunk.content_sha256: chunk
+            for chunk in old_chunks
+            if chunk.edited is not None and chunk.chunk_id not in new_ids
+        }
         chunks: list[ChunkRow] = []
         for chunk in prepared.chunks:
             held = by_id.get(chunk.chunk_id)
@@ -210,7 +216,9 @@ class Writer:
         plan.texts[manifest_path(item.item_id)] = manifest_text(item, *self._connection[1:], chunks)
         return plan
 
-    def _take_in_unseen_edits(self, item_id: str, chunks: list[ChunkRow]) -> dict[int, tuple[dict[str, Any] | None, tuple[str, ...]]]:
+    def _take_in_unseen_edits(
+        self, item_id: str, chunks: list[ChunkRow]
+    ) -> dict[int, tuple[dict[str, Any] | None, tuple[str, ...]]]:
         """Read the item's files before they are replaced: edits that no scan has seen, and the user's properties."""
         kept: dict[int, tuple[dict[str, Any] | None, tuple[str, ...]]] = {}
         for chunk in chunks:
@@ -233,7 +241,10 @@ class Writer:
         """The stored segments with those of `source` added, replaced or removed; the order of times, then of arrival."""
         segments: dict[str, Segment] = {}
         if old:
-            text = "".join(c.original[len(c.prefix) : len(c.original) - len(c.suffix) or None] for c in self._items.chunks(old.item_no))
+            text = "".join(
+                c.original[len(c.prefix) : len(c.original) - len(c.suffix) or None]
+                for c in self._items.chunks(old.item_no)
+            )
             for stored in segments_from_rows(old.segments, text)[0]:
                 segments[stored.native_id] = replace(stored, text=unescape(source.kind, stored.text))
         for native_id in source.metadata.removed_segments:
@@ -255,7 +266,9 @@ class Writer:
             time_range=(min(moments), max(moments)) if moments else source.metadata.time_range,
             date_source=source.metadata.date_source if moments or source.metadata.timestamp else DateSource.UNKNOWN,
         )
-        return replace(source, segments=tuple(ordered), metadata=metadata, source_id=old.source_id if old else source.source_id)
+        return replace(
+            source, segments=tuple(ordered), metadata=metadata, source_id=old.source_id if old else source.source_id
+        )
 
     def _touch(self, old: ItemRow, source: CanonicalisedSource, redaction: Redaction) -> None:
         mark = source.metadata.fingerprint
@@ -300,7 +313,9 @@ def _row(chunk: PreparedChunk, item: ItemRow, edited: str | None, now: int) -> C
     )  # fmt: skip
 
 
-def index_passages(items: ItemStore, item: ItemRow, view: ItemView, chunks: list[ChunkRow], now: int, *, fresh: bool = False) -> None:
+def index_passages(
+    items: ItemStore, item: ItemRow, view: ItemView, chunks: list[ChunkRow], now: int, *, fresh: bool = False
+) -> None:
     """All passages of an item made anew out of what its chunks show, and a fast score for each chunk that has none.
 
     `fresh` says that the item has no passages yet.
@@ -321,7 +336,17 @@ def index_passages(items: ItemStore, item: ItemRow, view: ItemView, chunks: list
             terms += p.fts[1].split()
         score = fast_score(view.kind, chunk.shown, terms, chunk.token_count, tags)
         scores.append(
-            (chunk.chunk_id, score.total, score.token_count, score.unique_words, score.metadata, score.source, score.interaction, score.entity_density, now)
+            (
+                chunk.chunk_id,
+                score.total,
+                score.token_count,
+                score.unique_words,
+                score.metadata,
+                score.source,
+                score.interaction,
+                score.entity_density,
+                now,
+            )
         )
     items.replace_passages(item.item_no, rows, texts, fresh=fresh)
     items.put_scores(scores)
@@ -335,7 +360,14 @@ def item_view(item: ItemRow, chunks: list[ChunkRow], zone: tzinfo) -> ItemView:
     text = "".join(c.original[len(c.prefix) : len(c.original) - len(c.suffix) or None] for c in chunks)
     kind = Kind(item.kind)
     return ItemView(
-        kind, item.title, segments, spans, item.timestamp_ms, DateSource(item.date_source), kind is Kind.DOCUMENT and is_dialogue(text), zone
+        kind,
+        item.title,
+        segments,
+        spans,
+        item.timestamp_ms,
+        DateSource(item.date_source),
+        kind is Kind.DOCUMENT and is_dialogue(text),
+        zone,
     )
 
 

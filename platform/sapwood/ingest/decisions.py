@@ -23,7 +23,15 @@ def _append(workspace: Workspace, decision: str, item_id: str, **fields: Any) ->
 
 def record_edit(workspace: Workspace, item_id: str, chunk: ChunkRow, edited: str | None) -> None:
     """The user changed a chunk's body; None when they put the original back."""
-    _append(workspace, "edit", item_id, chunk_id=chunk.chunk_id, content_sha256=chunk.content_sha256, original=chunk.original, edited=edited)
+    _append(
+        workspace,
+        "edit",
+        item_id,
+        chunk_id=chunk.chunk_id,
+        content_sha256=chunk.content_sha256,
+        original=chunk.original,
+        edited=edited,
+    )
 
 
 def record_conflict(workspace: Workspace, item_id: str, chunk_id: str, content_sha256: str) -> None:
@@ -56,4 +64,6 @@ def forget_items(workspace: Workspace, item_ids: set[str]) -> None:
     lines = list(read(workspace))
     kept = [line for line in lines if line.get("item_id") not in item_ids]
     if len(kept) != len(lines):
-        write_atomically(workspace.vault / DECISIONS, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in kept))
+        write_atomically(
+            workspace.vault / DECISIONS, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in kept)
+        )

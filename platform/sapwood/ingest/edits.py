@@ -55,7 +55,9 @@ def scan_vault(workspace: Workspace, database: Database, zone: tzinfo = UTC) -> 
     return changes
 
 
-def _look_at(workspace: Workspace, database: Database, chunk_id: str, path: str, zone: tzinfo, changes: VaultChanges) -> None:
+def _look_at(
+    workspace: Workspace, database: Database, chunk_id: str, path: str, zone: tzinfo, changes: VaultChanges
+) -> None:
     items = ItemStore(database)
     file = workspace.vault / path
     try:
@@ -88,7 +90,9 @@ def _holder(items: ItemStore, item_no: int, chunk_id: str) -> tuple[ItemRow, Chu
     return item, next(c for c in items.chunks(item_no) if c.chunk_id == chunk_id)
 
 
-def apply_edit(workspace: Workspace, database: Database, holders: list[int], chunk_id: str, edited: str | None, zone: tzinfo) -> None:
+def apply_edit(
+    workspace: Workspace, database: Database, holders: list[int], chunk_id: str, edited: str | None, zone: tzinfo
+) -> None:
     """Make the user's version of a chunk the one that is shown and found; None puts the original back."""
     items = ItemStore(database)
     now = now_ms()
@@ -153,7 +157,9 @@ def settle_conflict(workspace: Workspace, database: Database, chunk_id: str, cho
         target = _closest(chunks, original)
         if target is not None:
             decisions.record_edit(workspace, item_id, target, edited)
-            apply_edit(workspace, database, VaultFiles(database).holders(target.chunk_id), target.chunk_id, edited, zone)
+            apply_edit(
+                workspace, database, VaultFiles(database).holders(target.chunk_id), target.chunk_id, edited, zone
+            )
     with database.transaction():
         items.drop_conflict(chunk_id)
     decisions.record_settled(workspace, item_id, chunk_id, choice)

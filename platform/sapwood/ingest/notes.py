@@ -13,7 +13,9 @@ from sapwood.vault.manifest import Manifest, ManifestChunk
 PREVIEW = 2000  # characters of a chunk that its row shows
 
 
-def chunk_text(item: ItemRow, chunk: ChunkRow, user_fields: dict[str, Any] | None = None, user_tags: tuple[str, ...] = ()) -> str:
+def chunk_text(
+    item: ItemRow, chunk: ChunkRow, user_fields: dict[str, Any] | None = None, user_tags: tuple[str, ...] = ()
+) -> str:
     """The Markdown file of a chunk."""
     metadata = item.metadata
     note = ChunkNote(

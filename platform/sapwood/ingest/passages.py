@@ -6,6 +6,7 @@ names and a colon), each line is a message.
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 
@@ -14,7 +15,9 @@ from sapwood.text.markdown import BlockKind, blocks
 
 PASSAGE_TOKENS = 256
 _SAMPLE = 20_000  # characters that tell a talk in writing from prose
-_SPEAKER = re.compile(r"(?:[-*>]\s+)?(?:\[[^\]\n]{1,40}\]\s*|\(?\d{1,2}:\d{2}(?::\d{2})?\)?\s*)?[*_]{0,2}([^\W\d_][\w .'’·\-]{0,39}?)[*_]{0,2}\s?[:：][*_]{0,2}\s?\S")
+_SPEAKER = re.compile(
+    r"(?:[-*>]\s+)?(?:\[[^\]\n]{1,40}\]\s*|\(?\d{1,2}:\d{2}(?::\d{2})?\)?\s*)?[*_]{0,2}([^\W\d_][\w .'’·\-]{0,39}?)[*_]{0,2}\s?[:：][*_]{0,2}\s?\S"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,8 @@ def estimate_tokens(text: str) -> int:
 
 def is_dialogue(text: str) -> bool:
     """True when at least four lines, and three in five, open with a speaker, and the speakers recur."""
+    if text.count(":", 0, _SAMPLE) + text.count("：", 0, _SAMPLE) < 4:
+        return False
     lines = [line for line in text[:_SAMPLE].split("\n") if line.strip() and not line.startswith("#")]
     names = [m.group(1).lower() for line in lines if (m := _SPEAKER.match(line))]
     return len(names) >= 4 and len(names) >= 0.6 * len(lines) and len(set(names)) <= max(2, len(names) // 3)
@@ -53,7 +58,7 @@ def split(content: str, borders: list[int], dialogue: bool, headings: tuple[str,
     edges = sorted({0, *(b for b in borders if 0 < b < len(content)), len(content)})
     found: list[Passage] = []
     path: list[tuple[int, str]] = list(enumerate(headings, 1))
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in itertools.pairwise(edges):
         found += _split_segment(content, start, end, dialogue, path)
     return found
 

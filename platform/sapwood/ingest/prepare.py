@@ -16,7 +16,6 @@ from sapwood.text.dates import date_words
 from sapwood.text.fold import index_text
 from sapwood.vault.chunkfile import body_sha256
 
-
 dump = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 """JSON as it is stored and hashed: keys sorted, text readable."""
 
@@ -173,8 +172,29 @@ def prepare(source: CanonicalisedSource, zone: tzinfo = UTC) -> PreparedItem:
     timestamp_ms = to_ms(data.timestamp) if data.timestamp else None
     rows = segment_rows(source.segments, spans)
     author = _author(source)
-    described = dump([source.title, source.source_id, source.scope, source.kind.value, timestamp_ms, data.date_source.value, data.final, metadata, rows])
-    view = ItemView(source.kind, source.title, source.segments, spans, timestamp_ms, data.date_source, source.kind is Kind.DOCUMENT and is_dialogue(text), zone)
+    described = dump(
+        [
+            source.title,
+            source.source_id,
+            source.scope,
+            source.kind.value,
+            timestamp_ms,
+            data.date_source.value,
+            data.final,
+            metadata,
+            rows,
+        ]
+    )
+    view = ItemView(
+        source.kind,
+        source.title,
+        source.segments,
+        spans,
+        timestamp_ms,
+        data.date_source,
+        source.kind is Kind.DOCUMENT and is_dialogue(text),
+        zone,
+    )
     return PreparedItem(
         source, text, view, chunks,
         hashlib.sha256(text.encode()).hexdigest(),
@@ -186,7 +206,18 @@ def prepare(source: CanonicalisedSource, zone: tzinfo = UTC) -> PreparedItem:
 def segment_rows(segments: tuple[Segment, ...], spans: list[Span]) -> list[list[Any]]:
     """See `PreparedItem.segment_rows`; `segments_from_rows` is the inverse."""
     return [
-        [s.native_id, to_ms(s.at) if s.at else None, s.author, s.ref, s.page, [list(h) for h in s.headers], p.start, p.text_start, p.text_end, p.end]
+        [
+            s.native_id,
+            to_ms(s.at) if s.at else None,
+            s.author,
+            s.ref,
+            s.page,
+            [list(h) for h in s.headers],
+            p.start,
+            p.text_start,
+            p.text_end,
+            p.end,
+        ]
         for s, p in zip(segments, spans, strict=True)
     ]
 
@@ -194,11 +225,18 @@ def segment_rows(segments: tuple[Segment, ...], spans: list[Span]) -> list[list[
 def segments_from_rows(rows: list[list[Any]], text: str | None) -> tuple[tuple[Segment, ...], list[Span]]:
     """Segments and spans; the segments' texts are empty when the item's text is not given."""
     segments = tuple(
-        Segment(r[0], text[r[7] : r[8]] if text is not None else "", from_ms(r[1]) if r[1] is not None else None, r[2], r[3], r[4], tuple((n, v) for n, v in r[5]))
+        Segment(
+            r[0],
+            text[r[7] : r[8]] if text is not None else "",
+            from_ms(r[1]) if r[1] is not None else None,
+            r[2],
+            r[3],
+            r[4],
+            tuple((n, v) for n, v in r[5]),
+        )
         for r in rows
     )
     return segments, [Span(*r[6:10]) for r in rows]
-
 
 
 def _author(source: CanonicalisedSource) -> str:

@@ -41,7 +41,9 @@ class _Decided:
     conflicts: dict[str, str] = field(default_factory=dict)
 
 
-def rebuild(workspace: Workspace, database: Database, zone: tzinfo = UTC, progress: Callable[[int], None] | None = None) -> RebuildReport:
+def rebuild(
+    workspace: Workspace, database: Database, zone: tzinfo = UTC, progress: Callable[[int], None] | None = None
+) -> RebuildReport:
     """Fill an empty database from the vault. Needs the writer lock.
 
     Chunk files that no manifest claims are reported, never imported.
@@ -57,7 +59,11 @@ def rebuild(workspace: Workspace, database: Database, zone: tzinfo = UTC, progre
         if progress:
             progress(report.items)
     raw = workspace.vault / "raw"
-    report.unclaimed = sorted(p for f in raw.rglob("*.md") if (p := f.relative_to(workspace.vault).as_posix()) not in claimed) if raw.is_dir() else []
+    report.unclaimed = (
+        sorted(p for f in raw.rglob("*.md") if (p := f.relative_to(workspace.vault).as_posix()) not in claimed)
+        if raw.is_dir()
+        else []
+    )
     return report
 
 
@@ -75,7 +81,15 @@ def _decided(workspace: Workspace) -> _Decided:
     return found
 
 
-def _restore(workspace: Workspace, database: Database, file: Path, decided: _Decided, claimed: set[str], report: RebuildReport, zone: tzinfo) -> None:
+def _restore(
+    workspace: Workspace,
+    database: Database,
+    file: Path,
+    decided: _Decided,
+    claimed: set[str],
+    report: RebuildReport,
+    zone: tzinfo,
+) -> None:
     name = file.relative_to(workspace.vault).as_posix()
     try:
         manifest = Manifest.from_text(file.read_text(encoding="utf-8"))
@@ -128,7 +142,9 @@ def _restore(workspace: Workspace, database: Database, file: Path, decided: _Dec
     tags = tuple(metadata.get("tags", ()))
     items.put_item(item)
     for chunk, edited, lost in found:
-        items.put_chunk(item, chunk, metadata.get("owner", ""), tags, (edited or chunk.original)[:PREVIEW], item.ingested_at_ms)
+        items.put_chunk(
+            item, chunk, metadata.get("owner", ""), tags, (edited or chunk.original)[:PREVIEW], item.ingested_at_ms
+        )
         if edited is not None:
             items.set_edit(chunk.chunk_id, edited, now, original_lost=lost)
             report.edits += 1

@@ -14,12 +14,13 @@ from sapwood.sdk.sources import Kind
 _WEIGHTS = {"token_count": 1.0, "unique_words": 1.0, "metadata": 1.5, "source": 1.5, "interaction": 3.0, "entity": 1.0}
 _METADATA = {Kind.DOCUMENT: 0.9, Kind.EMAIL: 0.8, Kind.CHAT: 0.5}
 _SOURCE = {Kind.DOCUMENT: 0.70, Kind.EMAIL: 0.75, Kind.CHAT: 0.50}
+# Each pattern begins with its mark, so that a text without the mark costs one search for a character.
 _ENTITIES = (
-    ("http", re.compile(r"https?://\S+")),
-    ("@", re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+|(?<!\w)@[^\W\d]\w+")),
-    ("#", re.compile(r"(?<!\w)#[^\W\d]\w+")),
-    ("-", re.compile(r"\b\d{4}-\d{2}-\d{2}\b")),
-    ("年", re.compile(r"\d{4}年\d{1,2}月")),
+    re.compile(r"https?://\S+"),
+    re.compile(r"@[\w-]+(?:\.[\w-]+)*"),
+    re.compile(r"#(?<!\w#)[^\W\d]\w+"),
+    re.compile(r"-\d{2}-\d{2}(?!\d)"),
+    re.compile(r"年\d{1,2}月"),
 )
 _SAMPLE = 4000  # characters and
 _TERMS = 1500  # words of a chunk that the counting signals look at
@@ -49,7 +50,7 @@ def fast_score(kind: Kind, content: str, terms: list[str], tokens: int, tags: tu
         tags: of its item; sent, reply, dm and mention count as interaction.
     """
     sample, terms = content[:_SAMPLE], terms[:_TERMS]
-    entities = {found for mark, pattern in _ENTITIES if mark in sample for found in pattern.findall(sample)}
+    entities = {found for pattern in _ENTITIES for found in pattern.findall(sample)}
     ratio = len(set(terms)) / len(terms) if terms else 0.0
     signals = {
         "token_count": _length(tokens),

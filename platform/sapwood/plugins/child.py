@@ -38,11 +38,21 @@ def main() -> None:
     except ConnectorError as error:
         link.send({"error": _describe(error)})
     except PluginError as error:
-        link.send({"error": {"type": "PluginError", "message": f"{error.subject}: {error.cause}.", "hint": error.next_step}})
+        link.send(
+            {"error": {"type": "PluginError", "message": f"{error.subject}: {error.cause}.", "hint": error.next_step}}
+        )
     except BrokenPipeError:
         os._exit(1)  # the parent is gone; nothing can be told to anyone
     except BaseException as error:
-        link.send({"error": {"type": "crash", "message": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()[-8000:]}})
+        link.send(
+            {
+                "error": {
+                    "type": "crash",
+                    "message": f"{type(error).__name__}: {error}",
+                    "traceback": traceback.format_exc()[-8000:],
+                }
+            }
+        )
     finally:
         pool.close()
     outgoing.flush()

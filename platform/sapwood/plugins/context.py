@@ -7,14 +7,14 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from sapwood.plugins.converting import ConverterPool
 from sapwood.plugins.protocol import read_message, write_message
-from sapwood.sdk.connector import KnownItem
+from sapwood.sdk.connector import Budget, KeyValues, Known, KnownItem, Secrets
 from sapwood.sdk.convert import Converted, ConvertError, ConvertFile
 from sapwood.sdk.errors import Cancelled, ConfigError, Unsupported
 
@@ -67,7 +67,7 @@ class Link:
         self._answers.put({"error": "the host has gone away"})
 
 
-class _Known:
+class _ParentKnown:
     def __init__(self, link: Link) -> None:
         self._link = link
 
@@ -132,10 +132,10 @@ class ChildContext:
         self._http: httpx.Client | None = None
         self.account = account
         self.tmp = tmp
-        self.known = _Known(link)
-        self.kv = _KeyValues(link)
-        self.secrets = _Secrets(link)
-        self.budget = _Budget(link)
+        self.known: Known = _ParentKnown(link)
+        self.kv: KeyValues = _KeyValues(link)
+        self.secrets: Secrets = _Secrets(link)
+        self.budget: Budget = _Budget(link)
         self.log = logging.getLogger("sapwood.connector")
         self.log.setLevel(logging.INFO)
         self.log.handlers = [_LinkHandler(link)]
@@ -149,7 +149,9 @@ class ChildContext:
 
             def guard(request: httpx.Request) -> None:
                 if request.url.host not in self._hosts:
-                    raise ConfigError(f"{request.url.host} is not one of the hosts that this connector declares: {', '.join(self._hosts) or 'none'}")
+                    raise ConfigError(
+                        f"{request.url.host} is not one of the hosts that this connector declares: {', '.join(self._hosts) or 'none'}"
+                    )
                 self.budget.spend()
 
             self._http = httpx.Client(timeout=30.0, event_hooks={"request": [guard]})
@@ -181,7 +183,9 @@ class ChildContext:
             raise found
         return found
 
-    def convert_all(self, files: Iterable[ConvertFile]) -> Iterator[tuple[ConvertFile, Converted | ConvertError | None]]:
+    def convert_all(
+        self, files: Iterable[ConvertFile]
+    ) -> Iterator[tuple[ConvertFile, Converted | ConvertError | None]]:
         """Read many files in workers, results in order."""
         return self._pool.convert_all(self._until_cancelled(files))
 
@@ -190,6 +194,3 @@ class ChildContext:
             if self.cancelled():
                 return
             yield file
-
-
-Answerer = Callable[[dict[str, Any]], Any]

@@ -76,7 +76,9 @@ def _convert(file: ConvertFile) -> Converted | ConvertError | None:
             found = plugin.call("convert", file=file)
             if found is not None:
                 if not isinstance(found, Converted):
-                    return ConvertError("plugin", f"the converter of {plugin.info.distribution} gave {type(found).__name__}")
+                    return ConvertError(
+                        "plugin", f"the converter of {plugin.info.distribution} gave {type(found).__name__}"
+                    )
                 return found
     except PluginError as error:
         return _as_convert_error(error.__cause__ or error)
@@ -87,16 +89,26 @@ def _as_convert_error(error: BaseException) -> ConvertError:
     if isinstance(error, ConvertError):
         return error
     if isinstance(error, MemoryError):
-        return ConvertError("memory", "needs more memory than a document may use", "Split the file, or raise convert.memory_mb.")
+        return ConvertError(
+            "memory", "needs more memory than a document may use", "Split the file, or raise convert.memory_mb."
+        )
     if isinstance(error, RecursionError):
         return ConvertError("damaged", "is nested too deeply", "Open it in its own program and save it again.")
     if isinstance(error, FileNotFoundError):
-        return ConvertError("vanished", "was gone before it could be read", "It is looked for again on the next run.", retryable=True)
+        return ConvertError(
+            "vanished", "was gone before it could be read", "It is looked for again on the next run.", retryable=True
+        )
     if isinstance(error, PermissionError):
         return ConvertError("unreadable", "may not be read by this user", "Change its permissions.", retryable=True)
     if isinstance(error, OSError):
-        return ConvertError("unreadable", f"cannot be read ({error.strerror or error})", "Check the disk.", retryable=True)
-    return ConvertError("damaged", f"cannot be read ({type(error).__name__}: {_first_line(error)})", "Open it in its own program and save it again.")
+        return ConvertError(
+            "unreadable", f"cannot be read ({error.strerror or error})", "Check the disk.", retryable=True
+        )
+    return ConvertError(
+        "damaged",
+        f"cannot be read ({type(error).__name__}: {_first_line(error)})",
+        "Open it in its own program and save it again.",
+    )
 
 
 def _first_line(error: BaseException) -> str:
@@ -120,7 +132,9 @@ class ConverterPool:
         """Read one file; None when no plugin reads such files."""
         return self._result(self._submit(file), file)
 
-    def convert_all(self, files: Iterable[ConvertFile]) -> Iterator[tuple[ConvertFile, Converted | ConvertError | None]]:
+    def convert_all(
+        self, files: Iterable[ConvertFile]
+    ) -> Iterator[tuple[ConvertFile, Converted | ConvertError | None]]:
         """Read many, in order, a few ahead of the consumer."""
         ahead = self._workers * 4
         running: deque[tuple[ConvertFile, Any]] = deque()
@@ -136,7 +150,7 @@ class ConverterPool:
     def close(self) -> None:
         """End the workers at once."""
         if self._pool is not None:
-            self._pool.stop()
+            self._pool.stop()  # type: ignore[no-untyped-call]
             self._pool.join()
             self._pool = None
 
@@ -161,8 +175,18 @@ class ConverterPool:
             return found
         except FutureTimeoutError:
             seconds = file.limits.time_for(file.size)
-            return ConvertError("timeout", f"took longer than {seconds:.0f} s to read", "Try it alone, or raise convert.seconds.", retryable=True)
+            return ConvertError(
+                "timeout",
+                f"took longer than {seconds:.0f} s to read",
+                "Try it alone, or raise convert.seconds.",
+                retryable=True,
+            )
         except ProcessExpired as error:
-            return ConvertError("crashed", f"ended the program that read it (exit code {error.exitcode})", "Open it in its own program and save it again.", retryable=True)
+            return ConvertError(
+                "crashed",
+                f"ended the program that read it (exit code {error.exitcode})",
+                "Open it in its own program and save it again.",
+                retryable=True,
+            )
         except Exception as error:
             return _as_convert_error(error)

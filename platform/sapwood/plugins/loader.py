@@ -119,19 +119,30 @@ def connector_spec(key: str) -> ConnectorSpec:
     candidates = [info for info in list_plugins() if info.key == key]
     if not candidates:
         known = ", ".join(info.key for info in list_plugins()) or "none"
-        raise PluginError(f"the connector {key}", f"is not installed (installed: {known})", f"Install it: pip install sapwood-{key}.")
+        raise PluginError(
+            f"the connector {key}", f"is not installed (installed: {known})", f"Install it: pip install sapwood-{key}."
+        )
     plugin = load_plugin(candidates[0])
     for offered in plugin.call("connectors"):
         for spec in offered or ():
             if not isinstance(spec, ConnectorSpec):
-                raise PluginError(f"the plugin {plugin.info.distribution}", f"offers {type(spec).__name__} where a ConnectorSpec belongs")
+                raise PluginError(
+                    f"the plugin {plugin.info.distribution}",
+                    f"offers {type(spec).__name__} where a ConnectorSpec belongs",
+                )
             if spec.key != key:
                 continue
             major, minor = (int(part) for part in spec.api.split("."))
             ours = tuple(int(part) for part in API_VERSION.split("."))
             if major != ours[0] or minor > ours[1]:
                 raise PluginError(
-                    f"the connector {key}", f"needs plugin API {spec.api}, this Sapwood has {API_VERSION}", "Update Sapwood."
+                    f"the connector {key}",
+                    f"needs plugin API {spec.api}, this Sapwood has {API_VERSION}",
+                    "Update Sapwood.",
                 )
             return spec
-    raise PluginError(f"the plugin {plugin.info.distribution}", f"offers no connector with the key {key!r}", "Report this to its author.")
+    raise PluginError(
+        f"the plugin {plugin.info.distribution}",
+        f"offers no connector with the key {key!r}",
+        "Report this to its author.",
+    )

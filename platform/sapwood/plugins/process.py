@@ -77,12 +77,13 @@ class ConnectorProcess:
             "memory_bytes": settings.memory_bytes,
             "tmp": str(settings.tmp),
         }
+        self._tmp = str(settings.tmp)
         self._process: subprocess.Popen[bytes] | None = None
         self._noise: IO[bytes] | None = None
         self.cancelled_early = False
 
     def __enter__(self) -> ConnectorProcess:
-        self._noise = tempfile.TemporaryFile(dir=self._start["tmp"])  # noqa: SIM115
+        self._noise = tempfile.TemporaryFile(dir=self._tmp)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "sapwood.plugins.child"],
             stdin=subprocess.PIPE,
@@ -132,7 +133,9 @@ class ConnectorProcess:
                     yield event_from_json(message)
                 except (ValueError, TypeError, KeyError) as error:
                     raise PluginError(
-                        f"the connector {self._key}", f"sent an event that breaks the contract ({error})", "Report this to its author."
+                        f"the connector {self._key}",
+                        f"sent an event that breaks the contract ({error})",
+                        "Report this to its author.",
                     ) from error
             elif "seen" in message:
                 yield SeenMany(message["seen"], message["ids"])
@@ -154,7 +157,9 @@ class ConnectorProcess:
             try:
                 message = read_message(stream)  # type: ignore[arg-type]
             except ValueError as error:
-                raise PluginError(f"the connector {self._key}", f"broke the protocol ({error})", "Report this to its author.") from error
+                raise PluginError(
+                    f"the connector {self._key}", f"broke the protocol ({error})", "Report this to its author."
+                ) from error
             if message is None:
                 return
             if "ask" in message:
@@ -189,19 +194,38 @@ class ConnectorProcess:
         if kind == "crash":
             log.error("%s: %s", self._key, data.get("traceback", ""))
             return ConnectorCrashed(
-                f"the connector {self._key}", f"stopped with {data['message']}", "What was committed stays. Run it again; if it happens again, report it with --debug."
+                f"the connector {self._key}",
+                f"stopped with {data['message']}",
+                "What was committed stays. Run it again; if it happens again, report it with --debug.",
             )
         if kind == "PluginError":
-            return PluginError(f"the connector {self._key}", str(data["message"]).rstrip("."), str(data.get("hint", "")))
-        error_class = getattr(sdk_errors, kind, sdk_errors.ConnectorError)
-        extra = {name: data[name] for name in ("kind", "field", "retry_after", "bucket") if name in data}
-        leading = [data[name] for name in ("scope", "item_id") if name in data]
-        error: Exception = (
-            error_class(*leading, data["message"], hint=data.get("hint", ""), **extra)
-            if error_class is not sdk_errors.Cancelled
-            else error_class(data["message"])
-        )
-        return error
+            return PluginError(
+                f"the connector {self._key}", str(data["message"]).rstrip("."), str(data.get("hint", ""))
+            )
+        message, hint = str(data["message"]), str(data.get("hint", ""))
+        match kind:
+            case "AuthError":
+                return sdk_errors.AuthError(message, kind=data["kind"], hint=hint)
+            case "ConfigError":
+                return sdk_errors.ConfigError(message, field=data.get("field", ""), hint=hint)
+            case "RateLimited":
+                return sdk_errors.RateLimited(
+                    message, retry_after=data["retry_after"], bucket=data.get("bucket", ""), hint=hint
+                )
+            case "CursorExpired":
+                return sdk_errors.CursorExpired(data["scope"], message, hint=hint)
+            case "ListError":
+                return sdk_errors.ListError(data["scope"], message, hint=hint)
+            case "BadItem":
+                return sdk_errors.BadItem(data["item_id"], message, hint=hint)
+            case "Cancelled":
+                return sdk_errors.Cancelled(message)
+            case "TransientError":
+                return sdk_errors.TransientError(message, hint=hint)
+            case "Unsupported":
+                return sdk_errors.Unsupported(message, hint=hint)
+            case _:
+                return sdk_errors.ConnectorError(message, hint=hint)
 
     def _crashed(self) -> ConnectorCrashed:
         process = self._running()
@@ -214,7 +238,9 @@ class ConnectorProcess:
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
         last = f", its last words: {said.splitlines()[-1][:300]}" if said else ""
         return ConnectorCrashed(
-            f"the connector {self._key}", f"ended before it was done ({how}{last})", "What was committed stays; run it again."
+            f"the connector {self._key}",
+            f"ended before it was done ({how}{last})",
+            "What was committed stays; run it again.",
         )
 
     def _send(self, message: dict[str, Any]) -> None:

@@ -72,4 +72,9 @@ class QueryResponse:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
-        return {"hits": [hit.to_json() for hit in self.hits], "total": self.total, "truncated": self.truncated, "legs": self.legs}
+        return {
+            "hits": [hit.to_json() for hit in self.hits],
+            "total": self.total,
+            "truncated": self.truncated,
+            "legs": self.legs,
+        }

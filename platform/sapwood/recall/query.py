@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 
@@ -9,9 +10,83 @@ from sapwood.text.fold import CJK_CLASS, fold, phrase_terms
 
 # Function words say nothing about a passage; a query of nothing else keeps them.
 _STOP = frozenset(
-    "a an and are as at be been but by can could did do does for from had has have he her hers him his how i if in into is it "
-    "its me my of on or our she should so some than that the their them then there these they this those to was we were what "
-    "when where which who whom whose why will with would you your about after before during".split()
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "been",
+        "but",
+        "by",
+        "can",
+        "could",
+        "did",
+        "do",
+        "does",
+        "for",
+        "from",
+        "had",
+        "has",
+        "have",
+        "he",
+        "her",
+        "hers",
+        "him",
+        "his",
+        "how",
+        "i",
+        "if",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "me",
+        "my",
+        "of",
+        "on",
+        "or",
+        "our",
+        "she",
+        "should",
+        "so",
+        "some",
+        "than",
+        "that",
+        "the",
+        "their",
+        "them",
+        "then",
+        "there",
+        "these",
+        "they",
+        "this",
+        "those",
+        "to",
+        "was",
+        "we",
+        "were",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "whom",
+        "whose",
+        "why",
+        "will",
+        "with",
+        "would",
+        "you",
+        "your",
+        "about",
+        "after",
+        "before",
+        "during",
+    ]
 )
 _TOKEN = re.compile(rf"[{CJK_CLASS}]+|(?:(?![{CJK_CLASS}])[^\W_])+(?:['’.\-_:/@+](?:(?![{CJK_CLASS}])[^\W_])+)*")
 _CJK_RUN = re.compile(rf"^[{CJK_CLASS}]")
@@ -21,8 +96,7 @@ _SHORT_RUN = 4  # a CJK run of up to so many characters is taken for a word
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`terms` are FTS5 phrases; a passage matches when it holds any of them, ranked by how many and how rare.
-    """
+    """`terms` are FTS5 phrases; a passage matches when it holds any of them, ranked by how many and how rare."""
 
     terms: tuple[str, ...]
 
@@ -59,7 +133,7 @@ def parse(text: str) -> Query:
 def _cjk_terms(run: str) -> list[str]:
     if len(run) <= 2:
         return [run]
-    pairs = [a + b for a, b in zip(run, run[1:], strict=False)]
+    pairs = [a + b for a, b in itertools.pairwise(run)]
     if len(run) <= _SHORT_RUN:
         return [" ".join(phrase_terms(run)), *pairs]
     return [*run, *pairs]

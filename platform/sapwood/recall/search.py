@@ -115,7 +115,15 @@ def _item_scores(store: SearchStore, query: Query, counts: dict[int, int]) -> di
 
 
 def _respond(
-    store: SearchStore, scores: Scores, ranked: list[int], unit: str, limit: int, total: int, *, matched: set[int] | None = None, keep_order: bool = False
+    store: SearchStore,
+    scores: Scores,
+    ranked: list[int],
+    unit: str,
+    limit: int,
+    total: int,
+    *,
+    matched: set[int] | None = None,
+    keep_order: bool = False,
 ) -> QueryResponse:
     groups: dict[tuple[int, ...], list[PassageRow]] = {}
     order: list[tuple[int, ...]] = []
@@ -140,7 +148,14 @@ def _respond(
     best = {key: groups[key][0] for key in chosen}
     chunks = store.chunks([(key[0], best[key].seq) for key in chosen])
     hits = [
-        _hit(store, unit, chunks[key[0], best[key].seq], [row for row in groups[key] if matched is None or row.passage_id in matched] or groups[key][:1], best[key], scores)
+        _hit(
+            store,
+            unit,
+            chunks[key[0], best[key].seq],
+            [row for row in groups[key] if matched is None or row.passage_id in matched] or groups[key][:1],
+            best[key],
+            scores,
+        )
         for key in chosen
         if (key[0], best[key].seq) in chunks
     ]
@@ -148,11 +163,19 @@ def _respond(
     return QueryResponse(tuple(hits), units, units > len(hits))
 
 
-def _hit(store: SearchStore, unit: str, chunk: ChunkHit, rows: list[PassageRow], best: PassageRow, scores: Scores) -> RetrievalHit:
+def _hit(
+    store: SearchStore, unit: str, chunk: ChunkHit, rows: list[PassageRow], best: PassageRow, scores: Scores
+) -> RetrievalHit:
     breakdown = {name: round(value, 4) for name, value in scores.get(best.passage_id, {}).items()}
     moment = best.timestamp_ms if best.timestamp_ms is not None else chunk.timestamp_ms
-    children = tuple(c.chunk_id for _, c in sorted(store.chunks(store.chunk_places(chunk.item_no)).items())) if unit == "item" else ()
-    passages = (_passage(row, chunk, scores) for row in ([best] if unit == "passage" else rows[:10]) if row.seq == chunk.seq)
+    children = (
+        tuple(c.chunk_id for _, c in sorted(store.chunks(store.chunk_places(chunk.item_no)).items()))
+        if unit == "item"
+        else ()
+    )
+    passages = (
+        _passage(row, chunk, scores) for row in ([best] if unit == "passage" else rows[:10]) if row.seq == chunk.seq
+    )
     return RetrievalHit(
         node_id=chunk.item_id if unit == "item" else chunk.chunk_id,
         node_kind="item" if unit == "item" else "leaf",

@@ -55,7 +55,13 @@ class DocumentSection:
 
 
 def canonicalise_chat(
-    *, item_id: str, source_id: str, scope: str, title: str, messages: Iterable[Message], metadata: Metadata | None = None
+    *,
+    item_id: str,
+    source_id: str,
+    scope: str,
+    title: str,
+    messages: Iterable[Message],
+    metadata: Metadata | None = None,
 ) -> CanonicalisedSource | None:
     """A batch of messages, sorted by time (stable); blank ones are left out."""
     kept = sorted((m for m in messages if m.text.strip()), key=lambda m: m.at)
@@ -63,11 +69,19 @@ def canonicalise_chat(
         return None
     segments = tuple(Segment(m.id, m.text, m.at, m.author, m.ref.strip()) for m in kept)
     people = {m.author_id or m.author: Person(id=m.author_id, name=m.author) for m in kept if m.author_id or m.author}
-    return _dated(item_id, source_id, scope, Kind.CHAT, title, segments, metadata, tuple(people.values()), DateSource.SAID)
+    return _dated(
+        item_id, source_id, scope, Kind.CHAT, title, segments, metadata, tuple(people.values()), DateSource.SAID
+    )
 
 
 def canonicalise_email(
-    *, item_id: str, source_id: str, scope: str, title: str, messages: Iterable[MailMessage], metadata: Metadata | None = None
+    *,
+    item_id: str,
+    source_id: str,
+    scope: str,
+    title: str,
+    messages: Iterable[MailMessage],
+    metadata: Metadata | None = None,
 ) -> CanonicalisedSource | None:
     """The mails of a thread, sorted by time; those without a time stay where they stood."""
     kept = list(messages)
@@ -86,12 +100,26 @@ def canonicalise_email(
             for address in filter(None, addresses):
                 people.setdefault((role, address), _mailbox(address, role))
     return _dated(
-        item_id, source_id, scope, Kind.EMAIL, title, tuple(segments), metadata, tuple(people.values()), DateSource.HEADER
+        item_id,
+        source_id,
+        scope,
+        Kind.EMAIL,
+        title,
+        tuple(segments),
+        metadata,
+        tuple(people.values()),
+        DateSource.HEADER,
     )
 
 
 def canonicalise_document(
-    *, item_id: str, source_id: str, scope: str, title: str, sections: Iterable[DocumentSection], metadata: Metadata | None = None
+    *,
+    item_id: str,
+    source_id: str,
+    scope: str,
+    title: str,
+    sections: Iterable[DocumentSection],
+    metadata: Metadata | None = None,
 ) -> CanonicalisedSource | None:
     """A document; None when title and text are both blank."""
     kept = [s for s in sections if s.text.strip()]

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from sapwood.sdk.convert import Converted, ConvertError, ConvertFile
 from sapwood.sdk.events import Event
-from sapwood.sdk.sources import Container
 
 if TYPE_CHECKING:
     import httpx
@@ -253,13 +252,7 @@ class RunContext(Protocol):
     def convert(self, file: ConvertFile) -> Converted:
         """Read a file in a worker process. Raises ConvertError; `Unsupported` when no plugin reads such files."""
 
-    def convert_all(self, files: Iterable[ConvertFile]) -> Iterator[tuple[ConvertFile, Converted | ConvertError | None]]:
+    def convert_all(
+        self, files: Iterable[ConvertFile]
+    ) -> Iterator[tuple[ConvertFile, Converted | ConvertError | None]]:
         """Read many files on all workers, results in the order of `files`, drawn as needed. None: no plugin reads it."""
-
-    def convertible(self, name: str) -> bool:
-        """True when some plugin says that it reads files of this name."""
-
-
-def container_path(containers: tuple[Container, ...]) -> str:
-    """The names from root to parent, parted by `/`."""
-    return "/".join(container.name for container in containers)

@@ -157,7 +157,9 @@ class Converted:
             "media_type": self.media_type,
             "warnings": list(self.warnings),
             "truncated": self.truncated,
-            "members": [[m.name, m.path, m.size, m.modified and m.modified.isoformat(), m.skipped] for m in self.members],
+            "members": [
+                [m.name, m.path, m.size, m.modified and m.modified.isoformat(), m.skipped] for m in self.members
+            ],
         }
 
     @classmethod

@@ -19,7 +19,16 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _SINGLE_BYTE = ("windows-125", "iso-8859", "koi8", "mac", "ibm", "tis", "cp125", "viscii")
-_WIDER = {"gb2312": "gb18030", "gbk": "gb18030", "cp936": "gb18030", "hz-gb-2312": "hz", "iso-8859-1": "cp1252", "us-ascii": "cp1252", "ascii": "cp1252", "big5": "cp950"}
+_WIDER = {
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "cp936": "gb18030",
+    "hz-gb-2312": "hz",
+    "iso-8859-1": "cp1252",
+    "us-ascii": "cp1252",
+    "ascii": "cp1252",
+    "big5": "cp950",
+}
 
 
 def decode_text(data: bytes, declared: str = "") -> tuple[str, str]:

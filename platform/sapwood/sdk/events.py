@@ -172,7 +172,13 @@ def event_to_json(event: Event) -> dict[str, Any]:
         case Checkpoint():
             return {"event": "checkpoint", "state": dict(event.state)}
         case Progress():
-            return {"event": "progress", "done": event.done, "total": event.total, "label": event.label, "unit": event.unit}
+            return {
+                "event": "progress",
+                "done": event.done,
+                "total": event.total,
+                "label": event.label,
+                "unit": event.unit,
+            }
         case _:
             raise TypeError(f"{type(event).__name__} is not an event; see sapwood.sdk.events")
     if event.fingerprint:

@@ -41,4 +41,6 @@ class CheckpointModel(BaseModel):
         Raises:
             ValueError: that version is not known; the run stops with this message and starts nothing from zero.
         """
-        raise ValueError(f"checkpoint version {state.get('schema_version')} is not known; run `sapwood resync` to list all anew")
+        raise ValueError(
+            f"checkpoint version {state.get('schema_version')} is not known; run `sapwood resync` to list all anew"
+        )

@@ -88,7 +88,9 @@ class Person:
 
     def to_json(self) -> dict[str, Any]:
         """The fields that are set."""
-        return {k: v for k, v in (("id", self.id), ("name", self.name), ("address", self.address), ("role", self.role)) if v}
+        return {
+            k: v for k, v in (("id", self.id), ("name", self.name), ("address", self.address), ("role", self.role)) if v
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Person:
@@ -450,7 +452,9 @@ def render(kind: Kind, segments: tuple[Segment, ...]) -> tuple[str, list[Span]]:
 def _chat_frame(segment: Segment) -> tuple[str, str]:
     when = segment.at.strftime("%Y-%m-%dT%H:%M:%SZ") if segment.at else "time unknown"
     author = " ".join(segment.author.split()) or "unknown"
-    body = "\n".join("\\" + line if line.startswith(("## ", "\\## ")) else line for line in segment.text.strip().split("\n"))
+    body = "\n".join(
+        "\\" + line if line.startswith(("## ", "\\## ")) else line for line in segment.text.strip().split("\n")
+    )
     return f"## {when} — {author}\n", body
 
 
@@ -459,7 +463,9 @@ def _mail_frame(segment: Segment) -> tuple[str, str]:
     if segment.at:
         headers.append(("Date", segment.at.strftime("%Y-%m-%dT%H:%M:%SZ")))
     lines = "".join(f"{name}: {' '.join(value.split())}\n" for name, value in headers)
-    body = "\n".join("\\" + line if line.rstrip() in ("---", "\\---") else line for line in segment.text.strip().split("\n"))
+    body = "\n".join(
+        "\\" + line if line.rstrip() in ("---", "\\---") else line for line in segment.text.strip().split("\n")
+    )
     return f"---\n{lines}\n", body
 
 

@@ -10,6 +10,20 @@ from typing import Any
 from sapwood.store.database import Database
 
 _PAGE = 20_000
+_ISSUE_FIELDS = (
+    "item_id",
+    "scope",
+    "state",
+    "code",
+    "message",
+    "next_step",
+    "retryable",
+    "locator",
+    "size",
+    "mtime_ns",
+    "digest",
+    "attempts",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,32 +52,45 @@ class ConnectionStore:
 
     def open(self, connector: str, account: str, name: str, now_ms: int) -> int:
         """The id of a connection, made when it is new; its name is kept up to date."""
-        found = self._db.row("SELECT connection_id, name FROM mem_tree_connections WHERE connector = ? AND account = ?", (connector, account))
+        found = self._db.row(
+            "SELECT connection_id, name FROM mem_tree_connections WHERE connector = ? AND account = ?",
+            (connector, account),
+        )
         if found:
             if name and found[1] != name:
                 self._db.run("UPDATE mem_tree_connections SET name = ? WHERE connection_id = ?", (name, found[0]))
             return int(found[0])
         self._db.run(
-            "INSERT INTO mem_tree_connections (connector, account, name, created_at_ms) VALUES (?,?,?,?)", (connector, account, name or account, now_ms)
+            "INSERT INTO mem_tree_connections (connector, account, name, created_at_ms) VALUES (?,?,?,?)",
+            (connector, account, name or account, now_ms),
         )
         return self._db.last_id()
 
     def all(self) -> list[tuple[int, str, str, str]]:
         """`(connection_id, connector, account, name)`, sorted by name."""
-        return self._db.rows("SELECT connection_id, connector, account, name FROM mem_tree_connections ORDER BY name, connection_id")  # type: ignore[return-value]
+        return self._db.rows(
+            "SELECT connection_id, connector, account, name FROM mem_tree_connections ORDER BY name, connection_id"
+        )
 
     def checkpoint(self, connection_id: int) -> dict[str, Any] | None:
         """The last committed checkpoint."""
-        text = self._db.value("SELECT checkpoint_json FROM mem_tree_connections WHERE connection_id = ?", (connection_id,))
+        text = self._db.value(
+            "SELECT checkpoint_json FROM mem_tree_connections WHERE connection_id = ?", (connection_id,)
+        )
         return json.loads(text) if text else None
 
     def set_checkpoint(self, connection_id: int, state: dict[str, Any]) -> None:
         """Move the checkpoint, in the transaction of the data that it stands for."""
-        self._db.run("UPDATE mem_tree_connections SET checkpoint_json = ? WHERE connection_id = ?", (json.dumps(state), connection_id))
+        self._db.run(
+            "UPDATE mem_tree_connections SET checkpoint_json = ? WHERE connection_id = ?",
+            (json.dumps(state), connection_id),
+        )
 
     def kv_get(self, connection_id: int, key: str) -> Any:
         """A value of the connector, or None."""
-        text = self._db.value("SELECT value_json FROM mem_tree_connection_kv WHERE connection_id = ? AND key = ?", (connection_id, key))
+        text = self._db.value(
+            "SELECT value_json FROM mem_tree_connection_kv WHERE connection_id = ? AND key = ?", (connection_id, key)
+        )
         return json.loads(text) if text else None
 
     def kv_set(self, connection_id: int, key: str, value: Any) -> None:
@@ -71,7 +98,10 @@ class ConnectionStore:
         if value is None:
             self._db.run("DELETE FROM mem_tree_connection_kv WHERE connection_id = ? AND key = ?", (connection_id, key))
         else:
-            self._db.run("INSERT OR REPLACE INTO mem_tree_connection_kv VALUES (?,?,?)", (connection_id, key, json.dumps(value, ensure_ascii=False)))
+            self._db.run(
+                "INSERT OR REPLACE INTO mem_tree_connection_kv VALUES (?,?,?)",
+                (connection_id, key, json.dumps(value, ensure_ascii=False)),
+            )
 
     def known_page(self, connection_id: int, after: int) -> tuple[list[list[Any]], int | None]:
         """Rows of `KnownItem` fields: first the stored items by number, then (negative positions) the issues."""
@@ -99,7 +129,7 @@ class ConnectionStore:
 
     def stored_items(self, connection_id: int) -> Iterator[tuple[str, str, str, int]]:
         """`(item_id, locator, title, chunks)` of every stored item."""
-        yield from self._db.each(  # type: ignore[misc]
+        yield from self._db.each(
             "SELECT item_id, locator, title, (SELECT count(*) FROM mem_tree_item_chunks c WHERE c.item_no = i.item_no) FROM mem_tree_items i "
             "WHERE connection_id = ? ORDER BY item_no",
             (connection_id,),
@@ -107,11 +137,21 @@ class ConnectionStore:
 
     def item_ids(self, connection_id: int, scope: str) -> set[str]:
         """Ids of the stored items of a scope."""
-        return {row[0] for row in self._db.each("SELECT item_id FROM mem_tree_items WHERE connection_id = ? AND scope = ?", (connection_id, scope))}
+        return {
+            row[0]
+            for row in self._db.each(
+                "SELECT item_id FROM mem_tree_items WHERE connection_id = ? AND scope = ?", (connection_id, scope)
+            )
+        }
 
     def issue_ids(self, connection_id: int, scope: str) -> set[str]:
         """Ids of the skipped and failed items of a scope."""
-        return {row[0] for row in self._db.each("SELECT item_id FROM mem_tree_item_issues WHERE connection_id = ? AND scope = ?", (connection_id, scope))}
+        return {
+            row[0]
+            for row in self._db.each(
+                "SELECT item_id FROM mem_tree_item_issues WHERE connection_id = ? AND scope = ?", (connection_id, scope)
+            )
+        }
 
     def put_issue(self, connection_id: int, issue: Issue, now_ms: int) -> None:
         """Remember why an item is not stored; the same issue again counts as one more attempt."""
@@ -137,7 +177,7 @@ class ConnectionStore:
             "WHERE ? IS NULL OR state = ? ORDER BY state, item_id LIMIT ?",
             (state, state, limit),
         )
-        return [Issue(*row[:6], bool(row[6]), *row[7:]) for row in rows]
+        return [Issue(**dict(zip(_ISSUE_FIELDS, row, strict=True)) | {"retryable": bool(row[6])}) for row in rows]
 
     # -- runs -----------------------------------------------------------------------------------------------------
 
@@ -148,7 +188,10 @@ class ConnectionStore:
             "WHERE connection_id = ? AND status = 'running'",
             (now_ms, connection_id),
         )
-        self._db.run("INSERT INTO mem_tree_runs (connection_id, started_at_ms, status) VALUES (?, ?, 'running')", (connection_id, now_ms))
+        self._db.run(
+            "INSERT INTO mem_tree_runs (connection_id, started_at_ms, status) VALUES (?, ?, 'running')",
+            (connection_id, now_ms),
+        )
         return self._db.last_id()
 
     def end_run(self, run_id: int, status: str, counts: dict[str, int], message: str, now_ms: int) -> None:

@@ -47,7 +47,9 @@ class Database:
             if readonly:
                 database._refuse_newer(database.version())
                 return database
-            connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY")
+            connection.execute(
+                "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY"
+            )
             database._migrate()
         return database
 
@@ -109,7 +111,11 @@ class Database:
 
     def _refuse_newer(self, version: int) -> None:
         if version > len(MIGRATIONS):
-            raise StoreError(str(self.path), f"was written by a newer Sapwood (schema {version}, this one knows {len(MIGRATIONS)})", "Update Sapwood.")
+            raise StoreError(
+                str(self.path),
+                f"was written by a newer Sapwood (schema {version}, this one knows {len(MIGRATIONS)})",
+                "Update Sapwood.",
+            )
 
     def _migrate(self) -> None:
         version = self.version()
@@ -144,14 +150,34 @@ def _mapped(path: Path) -> Iterator[None]:
     try:
         yield
     except apsw.BusyError as error:
-        raise WorkspaceError(str(path), f"was locked by another program for {BUSY_TIMEOUT_MS // 1000} s", "Close what has it open and try again.") from error
+        raise WorkspaceError(
+            str(path),
+            f"was locked by another program for {BUSY_TIMEOUT_MS // 1000} s",
+            "Close what has it open and try again.",
+        ) from error
     except apsw.FullError as error:
-        raise WorkspaceError(str(path), "there is no space left on its disk", "Free some space and run the command again; what was stored is whole.") from error
+        raise WorkspaceError(
+            str(path),
+            "there is no space left on its disk",
+            "Free some space and run the command again; what was stored is whole.",
+        ) from error
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError) as error:
-        raise WorkspaceError(str(path), f"cannot be opened for this ({error})", "Check its permissions, or choose another place with --workspace.") from error
+        raise WorkspaceError(
+            str(path),
+            f"cannot be opened for this ({error})",
+            "Check its permissions, or choose another place with --workspace.",
+        ) from error
     except apsw.IOError as error:
-        raise WorkspaceError(str(path), f"the disk failed ({error})", "Check the disk and its free space, then run the command again.") from error
+        raise WorkspaceError(
+            str(path), f"the disk failed ({error})", "Check the disk and its free space, then run the command again."
+        ) from error
     except (apsw.NotADBError, apsw.CorruptError) as error:
-        raise StoreError(str(path), f"is damaged ({error})", "Move it away and run `sapwood rebuild`: the vault holds all that is needed.") from error
+        raise StoreError(
+            str(path),
+            f"is damaged ({error})",
+            "Move it away and run `sapwood rebuild`: the vault holds all that is needed.",
+        ) from error
     except apsw.SQLError as error:
-        raise StoreError(str(path), f"does not have the expected tables ({error})", "Move it away and run `sapwood rebuild`.") from error
+        raise StoreError(
+            str(path), f"does not have the expected tables ({error})", "Move it away and run `sapwood rebuild`."
+        ) from error

@@ -186,7 +186,9 @@ class ItemStore:
             for r in rows
         ]  # fmt: skip
 
-    def put_chunk(self, item: ItemRow, chunk: NewChunk, owner: str, tags: tuple[str, ...], preview: str, now_ms: int) -> None:
+    def put_chunk(
+        self, item: ItemRow, chunk: NewChunk, owner: str, tags: tuple[str, ...], preview: str, now_ms: int
+    ) -> None:
         """Insert a chunk, or bring the metadata of an equal one up to date, and hold it by the item."""
         start, end = chunk.range_ms or (None, None)
         self._db.run(
@@ -243,7 +245,12 @@ class ItemStore:
         """Store or drop the user's version of a chunk."""
         self._db.run(
             "UPDATE mem_tree_chunk_bodies SET edited = ?, edited_at_ms = ?, original_lost = max(original_lost, ?) WHERE chunk_id = ?",
-            (pack(edited) if edited is not None else None, now_ms if edited is not None else None, original_lost, chunk_id),
+            (
+                pack(edited) if edited is not None else None,
+                now_ms if edited is not None else None,
+                original_lost,
+                chunk_id,
+            ),
         )
 
     def set_preview(self, chunk_id: str, preview: str) -> None:
@@ -252,14 +259,20 @@ class ItemStore:
 
     def set_file(self, chunk_id: str, size: int, mtime_ns: int) -> None:
         """Remember what the chunk's file looked like when it was last read or written."""
-        self._db.run("UPDATE mem_tree_chunks SET file_size = ?, file_mtime_ns = ? WHERE id = ?", (size, mtime_ns, chunk_id))
+        self._db.run(
+            "UPDATE mem_tree_chunks SET file_size = ?, file_mtime_ns = ? WHERE id = ?", (size, mtime_ns, chunk_id)
+        )
 
-    def replace_passages(self, item_no: int, rows: list[tuple[Any, ...]], texts: list[tuple[str, str, str]], *, fresh: bool = False) -> None:
+    def replace_passages(
+        self, item_no: int, rows: list[tuple[Any, ...]], texts: list[tuple[str, str, str]], *, fresh: bool = False
+    ) -> None:
         """All passages of an item: rows `(seq, start, end, timestamp_ms, author, native_id, source_ref, page)`, and
         their columns of the index. `fresh` says that there are none yet."""
         first, last = item_no << PASSAGE_BITS, (item_no + 1) << PASSAGE_BITS
         if not fresh:
-            old = self._db.rows("SELECT passage_id FROM mem_tree_passages WHERE passage_id >= ? AND passage_id < ?", (first, last))
+            old = self._db.rows(
+                "SELECT passage_id FROM mem_tree_passages WHERE passage_id >= ? AND passage_id < ?", (first, last)
+            )
             self._db.run_many("DELETE FROM mem_tree_passages_fts WHERE rowid = ?", old)
             self._db.run_many("DELETE FROM mem_tree_passages WHERE passage_id = ?", old)
         self._db.run_many(
@@ -267,13 +280,16 @@ class ItemStore:
             [(first + n, *row) for n, row in enumerate(rows)],
         )
         self._db.run_many(
-            "INSERT INTO mem_tree_passages_fts (rowid, title, body, dates) VALUES (?,?,?,?)", [(first + n, *text) for n, text in enumerate(texts)]
+            "INSERT INTO mem_tree_passages_fts (rowid, title, body, dates) VALUES (?,?,?,?)",
+            [(first + n, *text) for n, text in enumerate(texts)],
         )
         self._db.run("UPDATE mem_tree_items SET passage_count = ? WHERE item_no = ?", (len(rows), item_no))
 
     def delete_item(self, item_no: int) -> list[str]:
         """Remove an item with its passages and the chunks that only it held; the paths of their files."""
-        held = [row[0] for row in self._db.rows("SELECT chunk_id FROM mem_tree_item_chunks WHERE item_no = ?", (item_no,))]
+        held = [
+            row[0] for row in self._db.rows("SELECT chunk_id FROM mem_tree_item_chunks WHERE item_no = ?", (item_no,))
+        ]
         self.replace_passages(item_no, [], [])
         self.release_chunks(item_no)
         self._db.run("DELETE FROM mem_tree_items WHERE item_no = ?", (item_no,))
@@ -290,7 +306,9 @@ class ItemStore:
 
     def conflicts(self) -> list[tuple[str, str, str, str]]:
         """`(chunk_id, item_id, original, edited)` of the edits that wait, sorted."""
-        rows = self._db.rows("SELECT chunk_id, item_id, original, edited FROM mem_tree_edit_conflicts ORDER BY item_id, chunk_id")
+        rows = self._db.rows(
+            "SELECT chunk_id, item_id, original, edited FROM mem_tree_edit_conflicts ORDER BY item_id, chunk_id"
+        )
         return [(r[0], r[1], unpack(r[2]), unpack(r[3])) for r in rows]
 
     def drop_conflict(self, chunk_id: str) -> None:

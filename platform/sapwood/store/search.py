@@ -94,32 +94,38 @@ class SearchStore:
 
     def size(self) -> tuple[int, int]:
         """Numbers of items and of passages."""
-        return int(self._db.value("SELECT count(*) FROM mem_tree_items")), int(self._db.value("SELECT count(*) FROM mem_tree_passages"))
+        return int(self._db.value("SELECT count(*) FROM mem_tree_items")), int(
+            self._db.value("SELECT count(*) FROM mem_tree_passages")
+        )
 
     def match(self, expression: str, filters: Filters, limit: int) -> list[tuple[int, float]]:
         """`(passage_id, bm25)` of the best passages, higher is better; ties by id."""
         where, bindings = filters.sql()
         joined = (
-            f"JOIN mem_tree_passages p ON p.passage_id = f.rowid JOIN mem_tree_items i ON i.item_no = f.rowid >> {PASSAGE_BITS}" if where else ""
+            f"JOIN mem_tree_passages p ON p.passage_id = f.rowid JOIN mem_tree_items i ON i.item_no = f.rowid >> {PASSAGE_BITS}"
+            if where
+            else ""
         )
         sql = (
             f"SELECT f.rowid, -bm25(mem_tree_passages_fts, {COLUMN_WEIGHTS}) AS score FROM mem_tree_passages_fts f {joined} "  # noqa: S608
             f"WHERE mem_tree_passages_fts MATCH ? {'AND ' + where if where else ''} ORDER BY score DESC, f.rowid LIMIT ?"
         )
-        return self._db.rows(sql, [expression, *bindings, limit])  # type: ignore[return-value]
+        return self._db.rows(sql, [expression, *bindings, limit])
 
     def count(self, expression: str, filters: Filters) -> int:
         """How many passages match."""
         where, bindings = filters.sql()
         joined = (
-            f"JOIN mem_tree_passages p ON p.passage_id = f.rowid JOIN mem_tree_items i ON i.item_no = f.rowid >> {PASSAGE_BITS}" if where else ""
+            f"JOIN mem_tree_passages p ON p.passage_id = f.rowid JOIN mem_tree_items i ON i.item_no = f.rowid >> {PASSAGE_BITS}"
+            if where
+            else ""
         )
         sql = f"SELECT count(*) FROM mem_tree_passages_fts f {joined} WHERE mem_tree_passages_fts MATCH ? {'AND ' + where if where else ''}"  # noqa: S608
         return int(self._db.value(sql, [expression, *bindings]))
 
     def passages_by_item(self, term: str) -> list[tuple[int, int]]:
         """`(item_no, passages that hold the term)`."""
-        return self._db.rows(  # type: ignore[return-value]
+        return self._db.rows(
             f"SELECT rowid >> {PASSAGE_BITS}, count(*) FROM mem_tree_passages_fts WHERE mem_tree_passages_fts MATCH ? GROUP BY 1",  # noqa: S608
             (term,),
         )
@@ -127,8 +133,9 @@ class SearchStore:
     def passage_counts(self, item_numbers: list[int]) -> dict[int, int]:
         """Passages of each item."""
         return dict(
-            self._db.rows(  # type: ignore[arg-type]
-                "SELECT item_no, passage_count FROM mem_tree_items WHERE item_no IN (SELECT value FROM json_each(?))", (json.dumps(item_numbers),)
+            self._db.rows(
+                "SELECT item_no, passage_count FROM mem_tree_items WHERE item_no IN (SELECT value FROM json_each(?))",
+                (json.dumps(item_numbers),),
             )
         )
 
@@ -163,17 +170,23 @@ class SearchStore:
 
     def chunk_places(self, item_no: int) -> list[tuple[int, int]]:
         """`(item_no, seq)` of all chunks of an item."""
-        return [(item_no, row[0]) for row in self._db.rows("SELECT seq FROM mem_tree_item_chunks WHERE item_no = ? ORDER BY seq", (item_no,))]
+        return [
+            (item_no, row[0])
+            for row in self._db.rows("SELECT seq FROM mem_tree_item_chunks WHERE item_no = ? ORDER BY seq", (item_no,))
+        ]
 
     def places_of(self, node_id: str) -> list[tuple[int, int]]:
         """Where a chunk id (whole, or its first 8 or more digits) or an item id stands."""
-        rows = self._db.rows("SELECT ic.item_no, ic.seq FROM mem_tree_items i JOIN mem_tree_item_chunks ic USING (item_no) WHERE i.item_id = ? ORDER BY ic.seq", (node_id,))
+        rows = self._db.rows(
+            "SELECT ic.item_no, ic.seq FROM mem_tree_items i JOIN mem_tree_item_chunks ic USING (item_no) WHERE i.item_id = ? ORDER BY ic.seq",
+            (node_id,),
+        )
         if not rows and len(node_id) >= 8:
             rows = self._db.rows(
                 "SELECT item_no, seq FROM mem_tree_item_chunks WHERE chunk_id >= ? AND chunk_id < ? ORDER BY chunk_id, item_no LIMIT 2",
                 (node_id, node_id + "g"),
             )
-        return rows  # type: ignore[return-value]
+        return rows
 
     def newest(self, filters: Filters, limit: int) -> list[int]:
         """Passage ids of the newest items' first passages, then by score."""
@@ -200,4 +213,4 @@ class SearchStore:
 
     def redactions(self) -> dict[str, int]:
         """Secrets cut out, by class."""
-        return dict(self._db.rows("SELECT class, sum(hits) FROM mem_tree_redactions GROUP BY class ORDER BY class"))  # type: ignore[arg-type]
+        return dict(self._db.rows("SELECT class, sum(hits) FROM mem_tree_redactions GROUP BY class ORDER BY class"))

@@ -16,11 +16,16 @@ class VaultFiles:
 
     def stats(self) -> list[tuple[str, str, int, int]]:
         """`(chunk_id, path, size, mtime_ns)` of every chunk's file as last seen."""
-        return self._db.rows("SELECT id, content_path, file_size, file_mtime_ns FROM mem_tree_chunks")  # type: ignore[return-value]
+        return self._db.rows("SELECT id, content_path, file_size, file_mtime_ns FROM mem_tree_chunks")
 
     def holders(self, chunk_id: str) -> list[int]:
         """Numbers of the items that hold a chunk, ascending."""
-        return [row[0] for row in self._db.rows("SELECT item_no FROM mem_tree_item_chunks WHERE chunk_id = ? ORDER BY item_no", (chunk_id,))]
+        return [
+            row[0]
+            for row in self._db.rows(
+                "SELECT item_no FROM mem_tree_item_chunks WHERE chunk_id = ? ORDER BY item_no", (chunk_id,)
+            )
+        ]
 
     def holders_of_path(self, path: str) -> list[int]:
         """Numbers of the items whose chunk lies at a path."""
@@ -29,13 +34,15 @@ class VaultFiles:
 
     def connection_of(self, connection_id: int) -> tuple[str, str, str]:
         """`(connector, account, name)`"""
-        row = self._db.row("SELECT connector, account, name FROM mem_tree_connections WHERE connection_id = ?", (connection_id,))
+        row = self._db.row(
+            "SELECT connector, account, name FROM mem_tree_connections WHERE connection_id = ?", (connection_id,)
+        )
         assert row is not None
         return row[0], row[1], row[2]
 
     def items(self) -> Iterator[tuple[int, str]]:
         """`(item_no, item_id)` of every item."""
-        yield from self._db.each("SELECT item_no, item_id FROM mem_tree_items ORDER BY item_no")  # type: ignore[misc]
+        yield from self._db.each("SELECT item_no, item_id FROM mem_tree_items ORDER BY item_no")
 
     def all_numbers(self) -> list[int]:
         """Numbers of all items."""
@@ -51,12 +58,29 @@ class VaultFiles:
         """Counts of rows that should not be: chunks that no item holds, passages without an item, chunks without a body."""
         value = self._db.value
         return {
-            "chunks held by no item": int(value("SELECT count(*) FROM mem_tree_chunks WHERE id NOT IN (SELECT chunk_id FROM mem_tree_item_chunks)")),
-            "chunks without a body": int(value("SELECT count(*) FROM mem_tree_chunks WHERE id NOT IN (SELECT chunk_id FROM mem_tree_chunk_bodies)")),
-            "chunks without a score": int(value("SELECT count(*) FROM mem_tree_chunks WHERE id NOT IN (SELECT chunk_id FROM mem_tree_score)")),
-            "items without a chunk": int(value("SELECT count(*) FROM mem_tree_items WHERE item_no NOT IN (SELECT item_no FROM mem_tree_item_chunks)")),
+            "chunks held by no item": int(
+                value(
+                    "SELECT count(*) FROM mem_tree_chunks WHERE id NOT IN (SELECT chunk_id FROM mem_tree_item_chunks)"
+                )
+            ),
+            "chunks without a body": int(
+                value(
+                    "SELECT count(*) FROM mem_tree_chunks WHERE id NOT IN (SELECT chunk_id FROM mem_tree_chunk_bodies)"
+                )
+            ),
+            "chunks without a score": int(
+                value("SELECT count(*) FROM mem_tree_chunks WHERE id NOT IN (SELECT chunk_id FROM mem_tree_score)")
+            ),
+            "items without a chunk": int(
+                value(
+                    "SELECT count(*) FROM mem_tree_items WHERE item_no NOT IN (SELECT item_no FROM mem_tree_item_chunks)"
+                )
+            ),
             "passages without an item": int(
-                value("SELECT count(*) FROM mem_tree_passages WHERE passage_id >> ? NOT IN (SELECT item_no FROM mem_tree_items)", (PASSAGE_BITS,))
+                value(
+                    "SELECT count(*) FROM mem_tree_passages WHERE passage_id >> ? NOT IN (SELECT item_no FROM mem_tree_items)",
+                    (PASSAGE_BITS,),
+                )
             ),
         }
 

@@ -35,7 +35,11 @@ def save_connection(workspace: Workspace, connection: Connection) -> None:
     """
     import tomli_w
 
-    document = {"name": connection.name, "account": connection.account, "config": {k: v for k, v in connection.config.items() if v is not None}}
+    document = {
+        "name": connection.name,
+        "account": connection.account,
+        "config": {k: v for k, v in connection.config.items() if v is not None},
+    }
     text = tomli_w.dumps(document)
     file = connection.file(workspace)
     if not file.exists() or file.read_text(encoding="utf-8") != text:
@@ -54,5 +58,7 @@ def load_connections(workspace: Workspace, connector: str | None = None) -> list
             data = tomllib.loads(file.read_text(encoding="utf-8"))
             found.append(Connection(file.parent.name, str(data["name"]), str(data["account"]), dict(data["config"])))
         except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
-            raise ConfigurationError(str(file), f"is no connection ({error})", "Correct it, or move it away.") from error
+            raise ConfigurationError(
+                str(file), f"is no connection ({error})", "Correct it, or move it away."
+            ) from error
     return found

@@ -108,7 +108,12 @@ class Run:
         self._observer = observer
         self._id = self._open()
         self._writer = Writer(
-            workspace, database, (self._id, connection.connector, connection.account, connection.name), zone=zone, owner=owner, personal=personal
+            workspace,
+            database,
+            (self._id, connection.connector, connection.account, connection.name),
+            zone=zone,
+            owner=owner,
+            personal=personal,
         )
         self._redaction = Redaction(personal)
         self._seen: set[str] = set()
@@ -123,7 +128,9 @@ class Run:
 
     def _open(self) -> int:
         with self._db.transaction():
-            return self._store.open(self._connection.connector, self._connection.account, self._connection.name, now_ms())
+            return self._store.open(
+                self._connection.connector, self._connection.account, self._connection.name, now_ms()
+            )
 
     def cancel(self) -> None:
         """Ask the run to stop; what is committed stays."""
@@ -141,7 +148,9 @@ class Run:
             run_id = self._store.begin_run(self._id, now_ms())
         report = self._report
         request = replace(request, checkpoint=self._store.checkpoint(self._id))
-        self._known_issues = {i.item_id: (i.state, i.message, i.locator, i.size, i.mtime_ns) for i in self._store.issues(limit=-1)}
+        self._known_issues = {
+            i.item_id: (i.state, i.message, i.locator, i.size, i.mtime_ns) for i in self._store.issues(limit=-1)
+        }
         try:
             self._pull(request)
             self._sweep()
@@ -166,12 +175,16 @@ class Run:
     def _abandon(self, run_id: int) -> None:
         try:
             with self._db.transaction():
-                self._store.end_run(run_id, "failed", dict(self._report.counts), self._redaction.text(self._report.message), now_ms())
+                self._store.end_run(
+                    run_id, "failed", dict(self._report.counts), self._redaction.text(self._report.message), now_ms()
+                )
         except SapwoodError:
             pass  # the disk that failed the run fails its record too; the next run marks it as interrupted
 
     def _pull(self, request: PullRequest) -> None:
-        with ConnectorProcess(self._connection.connector, self._connection.config, self._connection.account, self._settings) as process:
+        with ConnectorProcess(
+            self._connection.connector, self._connection.config, self._connection.account, self._settings
+        ) as process:
             self._process = process
             for event in process.pull(request, self):
                 self._take(event)
@@ -194,7 +207,14 @@ class Run:
                 self._seen.add(item_id)
                 self._report.unchanged += 1
                 if (mark := event.fingerprint) is not None:
-                    self._writer.touch(item_id, event.revision, self._redaction.identifier(mark.locator), mark.size, mark.mtime_ns, mark.digest)
+                    self._writer.touch(
+                        item_id,
+                        event.revision,
+                        self._redaction.identifier(mark.locator),
+                        mark.size,
+                        mark.mtime_ns,
+                        mark.digest,
+                    )
             case Failed() | Skipped():
                 self._take_issue(event)
             case Removed():
@@ -219,7 +239,14 @@ class Run:
         try:
             stored: Stored = self._writer.add(source)
         except (ValueError, TypeError) as error:  # an item that the contract allows and the core cannot hold
-            self._take_issue(Failed(source.item_id, source.scope, ItemError("invalid", f"cannot be stored ({error})", "Report this.", "validate"), mark))
+            self._take_issue(
+                Failed(
+                    source.item_id,
+                    source.scope,
+                    ItemError("invalid", f"cannot be stored ({error})", "Report this.", "validate"),
+                    mark,
+                )
+            )
             return
         self._seen.add(stored.item_id)
         if stored.item_id in self._known_issues:
@@ -228,7 +255,11 @@ class Run:
         if stored.outcome == "unchanged":
             self._report.unchanged += 1
         else:
-            self._report.outcomes.append(ItemOutcome(stored.item_id, locator, stored.outcome, stored.title, stored.chunks, warnings=stored.warnings))
+            self._report.outcomes.append(
+                ItemOutcome(
+                    stored.item_id, locator, stored.outcome, stored.title, stored.chunks, warnings=stored.warnings
+                )
+            )
         if self._observer:
             self._observer.outcome(stored.outcome, locator)
 
@@ -243,11 +274,25 @@ class Run:
             state, code, retryable, message, next_step = "skipped", "skipped", False, redact(event.reason), ""
         item_id = self._redaction.identifier(event.item_id)
         size, mtime_ns, digest = (mark.size, mark.mtime_ns, mark.digest) if mark else (0, 0, "")
-        issue = Issue(item_id, self._redaction.identifier(event.scope), state, code, message, next_step, retryable, locator, size, mtime_ns, digest)
+        issue = Issue(
+            item_id,
+            self._redaction.identifier(event.scope),
+            state,
+            code,
+            message,
+            next_step,
+            retryable,
+            locator,
+            size,
+            mtime_ns,
+            digest,
+        )
         self._seen.add(item_id)
         if self._known_issues.get(item_id) != (state, message, locator, size, mtime_ns):
             self._issues.append(issue)
-        self._report.outcomes.append(ItemOutcome(item_id, locator or item_id, state, reason=message, next_step=next_step))
+        self._report.outcomes.append(
+            ItemOutcome(item_id, locator or item_id, state, reason=message, next_step=next_step)
+        )
         if self._observer:
             self._observer.outcome(state, locator or item_id)
 

@@ -17,7 +17,9 @@ def resolve(reference: str) -> str:
     scheme, _, rest = reference.partition(":")
     if scheme == "env":
         if rest not in os.environ:
-            raise ConfigurationError(f"the secret {reference}", "this environment variable is not set", f"Set it: export {rest}=…")
+            raise ConfigurationError(
+                f"the secret {reference}", "this environment variable is not set", f"Set it: export {rest}=…"
+            )
         return os.environ[rest]
     if scheme == "file":
         try:
@@ -28,10 +30,18 @@ def resolve(reference: str) -> str:
         try:
             import keyring
         except ImportError as error:
-            raise ConfigurationError(f"the secret {reference}", "the keyring package is not installed", "pip install keyring") from error
+            raise ConfigurationError(
+                f"the secret {reference}", "the keyring package is not installed", "pip install keyring"
+            ) from error
         service, _, user = rest.partition("/")
         found = keyring.get_password(service, user)
         if found is None:
-            raise ConfigurationError(f"the secret {reference}", "the keyring holds none under this name", f"Store it: keyring set {service} {user}")
+            raise ConfigurationError(
+                f"the secret {reference}",
+                "the keyring holds none under this name",
+                f"Store it: keyring set {service} {user}",
+            )
         return str(found)
-    raise ConfigurationError(f"the secret reference {scheme}:…", "has an unknown form", "Use env:NAME, file:/path or keyring:service/user.")
+    raise ConfigurationError(
+        f"the secret reference {scheme}:…", "has an unknown form", "Use env:NAME, file:/path or keyring:service/user."
+    )

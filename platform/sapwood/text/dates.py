@@ -9,20 +9,37 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 
-_ENGLISH_MONTHS = (
-    "january february march april may june july august september october november december".split()
-)
-_MONTH_NUMBER = {name[:length]: i for i, name in enumerate(_ENGLISH_MONTHS, 1) for length in (3, len(name))} | {"sept": 9}
-_WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-_CHINESE_WEEKDAYS = "星期一 星期二 星期三 星期四 星期五 星期六 星期日".split()
+_ENGLISH_MONTHS = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
+_MONTH_NUMBER = {name[:length]: i for i, name in enumerate(_ENGLISH_MONTHS, 1) for length in (3, len(name))} | {
+    "sept": 9
+}
+_WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+_CHINESE_WEEKDAYS = ["星期一", "星期二", "星期三", "星期四", "星期五", "星期六", "星期日"]
 _CHINESE_DIGITS = str.maketrans("〇零○一二三四五六七八九", "000123456789")
 _WIDE_DIGITS = str.maketrans("０１２３４５６７８９：／－．", "0123456789:/-.")
 
 _CLOCK = r"(?:[T\s,]*(?P<mark>上午|下午|晚上|凌晨|中午)?\s*(?P<hour>\d{1,2})[:：](?P<minute>\d{2})(?:[:：](?P<second>\d{2})(?:[.,]\d+)?)?\s*(?P<ampm>[AaPp]\.?[Mm]\b\.?)?\s*(?P<zone>Z|[+-]\d{2}:?\d{2})?)?"
-_ISO = re.compile(r"(?<![\d/.-])(?P<year>\d{4})(?P<sep>[-/.])(?P<month>\d{1,2})(?P=sep)(?P<day>\d{1,2})(?![\d-])" + _CLOCK)
+_ISO = re.compile(
+    r"(?<![\d/.-])(?P<year>\d{4})(?P<sep>[-/.])(?P<month>\d{1,2})(?P=sep)(?P<day>\d{1,2})(?![\d-])" + _CLOCK
+)
 _CHINESE = re.compile(r"(?<!\d)(?P<year>\d{4})\s*年\s*(?P<month>\d{1,2})\s*月\s*(?P<day>\d{1,2})\s*[日号號]" + _CLOCK)
 _MINGUO = re.compile(r"民[國国]\s*(?P<year>\d{1,3})\s*年\s*(?P<month>\d{1,2})\s*月\s*(?P<day>\d{1,2})\s*日" + _CLOCK)
-_CHINESE_NUMERALS = re.compile(r"([〇零○一二三四五六七八九]{4})年([一二三四五六七八九十]{1,3})月([一二三四五六七八九十]{1,3})[日号]")
+_CHINESE_NUMERALS = re.compile(
+    r"([〇零○一二三四五六七八九]{4})年([一二三四五六七八九十]{1,3})月([一二三四五六七八九十]{1,3})[日号]"
+)
 _DAY_MONTH = re.compile(
     r"\b(?P<day>\d{1,2})(?:st|nd|rd|th)?\s+(?P<name>[A-Za-z]{3,9})\.?,?\s+(?P<year>\d{4})\b" + _CLOCK
 )
@@ -59,7 +76,9 @@ def _small_number(numeral: str) -> int:
     tens, ten, ones = numeral.partition("十")
     if not ten:
         return int(numeral.translate(_CHINESE_DIGITS))
-    return 10 * (int(tens.translate(_CHINESE_DIGITS)) if tens else 1) + (int(ones.translate(_CHINESE_DIGITS)) if ones else 0)
+    return 10 * (int(tens.translate(_CHINESE_DIGITS)) if tens else 1) + (
+        int(ones.translate(_CHINESE_DIGITS)) if ones else 0
+    )
 
 
 def _moment(match: re.Match[str], zone: tzinfo, minguo: bool) -> datetime | None:

@@ -7,6 +7,7 @@ character, never by phrase: a phrase table would fold a word one way in a text a
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import unicodedata
 
@@ -45,7 +46,7 @@ def _spread(match: re.Match[str]) -> str:
     run = match.group()
     if len(run) == 1:
         return f" {run} "
-    pairs = [f"{a} {a}{b}" for a, b in zip(run, run[1:], strict=False)]
+    pairs = [f"{a} {a}{b}" for a, b in itertools.pairwise(run)]
     return f" {' '.join(pairs)} {run[-1]} "
 
 
@@ -64,6 +65,6 @@ def phrase_terms(run: str) -> list[str]:
     if len(run) == 1:
         return [run]
     terms = [run[:2]]
-    for a, b in zip(run[1:], run[2:], strict=False):
+    for a, b in itertools.pairwise(run):
         terms += [a, a + b]
     return terms

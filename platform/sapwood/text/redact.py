@@ -24,7 +24,8 @@ _END = r"(?![A-Za-z0-9_])"
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """`triggers` are lower-case literals of which one must stand in the text; `pattern` group `secret` is cut out."""
+    """`triggers` are literals of which one must stand in the text, in lower case for rules that ignore case; what the
+    group `secret` of `pattern` finds is cut out."""
 
     name: str
     triggers: tuple[str, ...]
@@ -48,9 +49,29 @@ _PRIVATE_KEY = re.compile(
 
 _CHINESE_NAMES = "密码|口令|密钥|私钥|令牌|密碼|金鑰|權杖"
 # An assignment is found from its name's last word, which is rare, and then read to the right and to the left.
-_NAME_WORD = re.compile(rf"token|secret|passw(?:or)?d|passphrase|passcode|pwd|credentials?|key|code|verifier|challenge|{_CHINESE_NAMES}")
+_NAME_WORD = re.compile(
+    rf"token|secret|passw(?:or)?d|passphrase|passcode|pwd|credentials?|key|code|verifier|challenge|{_CHINESE_NAMES}"
+)
+_NAME_HINTS = (
+    "key",
+    "token",
+    "secret",
+    "pass",
+    "pwd",
+    "credential",
+    "code",
+    "密",
+    "口令",
+    "私钥",
+    "令牌",
+    "金鑰",
+    "權杖",
+)
 _NAME_HEAD = {
-    "key": re.compile(r"(?:api|access|secret|private|signing|encryption|account|subscription|auth|app|client|master|webhook|license)[_\-. ]?$", re.I),
+    "key": re.compile(
+        r"(?:api|access|secret|private|signing|encryption|account|subscription|auth|app|client|master|webhook|license)[_\-. ]?$",
+        re.I,
+    ),
     "code": re.compile(r"authorization[_\-. ]?$", re.I),
     "verifier": re.compile(r"code[_\-. ]?$", re.I),
     "challenge": re.compile(r"code[_\-. ]?$", re.I),
@@ -62,12 +83,96 @@ _VALUE = re.compile(
 )
 # Values that stand behind such names in prose, code and documentation without being secrets.
 _PLAIN_VALUES = frozenset(
-    "none null nil true false str string int bool bytes text object any self this undefined optional required empty default "
-    "yes no the a an is are was not and or to for of in on it you your my our reset change changed changes expired expires invalid missing "
-    "wrong incorrect example placeholder unknown here see with from will must should can type value name field number hidden "
-    "protected disabled enabled forgotten secret password token key input env environ var variable config settings".split()
+    [
+        "none",
+        "null",
+        "nil",
+        "true",
+        "false",
+        "str",
+        "string",
+        "int",
+        "bool",
+        "bytes",
+        "text",
+        "object",
+        "any",
+        "self",
+        "this",
+        "undefined",
+        "optional",
+        "required",
+        "empty",
+        "default",
+        "yes",
+        "no",
+        "the",
+        "a",
+        "an",
+        "is",
+        "are",
+        "was",
+        "not",
+        "and",
+        "or",
+        "to",
+        "for",
+        "of",
+        "in",
+        "on",
+        "it",
+        "you",
+        "your",
+        "my",
+        "our",
+        "reset",
+        "change",
+        "changed",
+        "changes",
+        "expired",
+        "expires",
+        "invalid",
+        "missing",
+        "wrong",
+        "incorrect",
+        "example",
+        "placeholder",
+        "unknown",
+        "here",
+        "see",
+        "with",
+        "from",
+        "will",
+        "must",
+        "should",
+        "can",
+        "type",
+        "value",
+        "name",
+        "field",
+        "number",
+        "hidden",
+        "protected",
+        "disabled",
+        "enabled",
+        "forgotten",
+        "secret",
+        "password",
+        "token",
+        "key",
+        "input",
+        "env",
+        "environ",
+        "var",
+        "variable",
+        "config",
+        "settings",
+    ]
 )
-_CODE_VALUE = re.compile(r"^(?:\$|%|@|&|\{|<|os\.|env\.|process\.|self\.|this\.|config\.|settings\.|request\.|[A-Za-z_][\w.]*\($|\.\.\.|…|\*+$|x+$|-+$)", re.IGNORECASE)
+_CODE_VALUE = re.compile(
+    r"^(?:\$|%|@|&|\{|<|os\.|env\.|process\.|self\.|this\.|config\.|settings\.|request\.|[A-Za-z_][\w.]*\($|\.\.\.|…|\*+$|x+$|-+$)",
+    re.IGNORECASE,
+)
 _ATTRIBUTE = re.compile(r"^[A-Za-z_]+(?:\.[A-Za-z_]+)+$")
 _PROSE_WORD = re.compile(r"^[A-Za-z]+[.,:;!?]*$")
 
@@ -116,26 +221,42 @@ _RULES: tuple[_Rule, ...] = (
     _key("Anthropic key", "sk-ant-", r"sk-ant-[A-Za-z0-9_\-]{16,}"),
     _key("OpenAI key", "sk-", r"sk-(?:proj|org|svcacct|admin|None|or-v1|lf)-[A-Za-z0-9_\-]{12,}"),
     _key("model vendor key", "sk-", r"sk-[A-Za-z0-9_\-]{20,}"),
-    _key("model vendor key", "hf_ gsk_ xai- r8_ pplx- nvapi- tgp_v1_", r"(?:hf_|gsk_|xai-|r8_|pplx-|nvapi-|tgp_v1_)[A-Za-z0-9_\-]{20,}"),
-    _key("AWS key", "akia asia abia acca", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}"),
-    _key("Google key", "aiza", r"AIza[A-Za-z0-9_\-]{35}"),
-    _key("Google key", "ya29. gocspx-", r"(?:ya29\.[A-Za-z0-9_\-]{20,}|GOCSPX-[A-Za-z0-9_\-]{20,})"),
-    _Rule("Azure key", ("accountkey=", "sharedaccesskey="), re.compile(r"(?:AccountKey|SharedAccessKey)\s{0,2}=\s{0,2}(?P<secret>[A-Za-z0-9+/]{20,}={0,2})", re.I)),
-    _key("Aliyun key", "ltai", r"LTAI[A-Za-z0-9]{12,26}"),
-    _key("Tencent key", "akid", r"AKID[A-Za-z0-9]{13,48}"),
-    _key("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})"),
+    _key(
+        "model vendor key",
+        "hf_ gsk_ xai- r8_ pplx- nvapi- tgp_v1_",
+        r"(?:hf_|gsk_|xai-|r8_|pplx-|nvapi-|tgp_v1_)[A-Za-z0-9_\-]{20,}",
+    ),
+    _key("AWS key", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}"),
+    _key("Google key", "AIza", r"AIza[A-Za-z0-9_\-]{35}"),
+    _key("Google key", "ya29. GOCSPX-", r"(?:ya29\.[A-Za-z0-9_\-]{20,}|GOCSPX-[A-Za-z0-9_\-]{20,})"),
+    _Rule(
+        "Azure key",
+        ("accountkey=", "sharedaccesskey="),
+        re.compile(r"(?:AccountKey|SharedAccessKey)\s{0,2}=\s{0,2}(?P<secret>[A-Za-z0-9+/]{20,}={0,2})", re.I),
+    ),
+    _key("Aliyun key", "LTAI", r"LTAI[A-Za-z0-9]{12,26}"),
+    _key("Tencent key", "AKID", r"AKID[A-Za-z0-9]{13,48}"),
+    _key(
+        "GitHub token",
+        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
+        r"(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})",
+    ),
     _key("GitLab token", "glpat- gldt- glrt- glcbt- glptt-", r"gl(?:pat|dt|rt|cbt|ptt)-[A-Za-z0-9_\-.]{16,}"),
-    _key("package registry token", "npm_ pypi- dckr_pat_ rubygems_", r"(?:npm_[A-Za-z0-9]{20,}|pypi-[A-Za-z0-9_\-]{30,}|dckr_pat_[A-Za-z0-9_\-]{20,}|rubygems_[a-f0-9]{40,})"),
-    _key("Atlassian token", "atatt atbb", r"(?:ATATT3|ATBB)[A-Za-z0-9_\-=.]{20,}"),
+    _key(
+        "package registry token",
+        "npm_ pypi- dckr_pat_ rubygems_",
+        r"(?:npm_[A-Za-z0-9]{20,}|pypi-[A-Za-z0-9_\-]{30,}|dckr_pat_[A-Za-z0-9_\-]{20,}|rubygems_[a-f0-9]{40,})",
+    ),
+    _key("Atlassian token", "ATATT3 ATBB", r"(?:ATATT3|ATBB)[A-Za-z0-9_\-=.]{20,}"),
     _key("Stripe key", "sk_ rk_ whsec_", r"(?:(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/=]{20,})"),
     _key("Slack token", "xox xapp-", r"(?:xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9\-]{10,}|xapp-\d-[A-Za-z0-9\-]{10,})"),
-    _key("SendGrid key", "sg.", r"SG\.[A-Za-z0-9_\-]{16,}\.[A-Za-z0-9_\-]{16,}"),
-    _key("Twilio key", "sk", r"SK[0-9a-f]{32}"),
+    _key("SendGrid key", "SG.", r"SG\.[A-Za-z0-9_\-]{16,}\.[A-Za-z0-9_\-]{16,}"),
+    _key("Twilio key", "SK", r"SK[0-9a-f]{32}"),
     _key("Mailgun key", "key-", r"key-[0-9a-f]{32}"),
-    _key("Shopify token", "shp", r"shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32}"),
+    _key("Shopify token", "shpat_ shpca_ shppa_ shpss_", r"shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32}"),
     _key("Notion token", "ntn_ secret_", r"(?:ntn_[A-Za-z0-9]{30,}|secret_[A-Za-z0-9]{40,})"),
-    _key("Telegram bot token", ":aa", r"\d{8,10}:AA[A-Za-z0-9_\-]{32,}"),
-    _key("JWT", "eyj", r"eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*"),
+    _key("Telegram bot token", ":AA", r"\d{8,10}:AA[A-Za-z0-9_\-]{32,}"),
+    _key("JWT", "eyJ", r"eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*"),
     _Rule(
         "webhook address",
         ("hooks.slack.com", "/hook/", "discord.com/api/webhooks", "discordapp.com/api/webhooks", "/webhook/"),
@@ -145,7 +266,13 @@ _RULES: tuple[_Rule, ...] = (
             re.I,
         ),
     ),
-    _Rule("password in a link", ("://",), re.compile(r"[A-Za-z][A-Za-z0-9+.\-]{1,20}://[^\s/:@\"'<>]{0,100}:(?P<secret>[^\s/@\"'<>\[\]]{1,200})@(?=[A-Za-z0-9\[])")),
+    _Rule(
+        "password in a link",
+        ("://",),
+        re.compile(
+            r"[A-Za-z][A-Za-z0-9+.\-]{1,20}://[^\s/:@\"'<>]{0,100}:(?P<secret>[^\s/@\"'<>\[\]]{1,200})@(?=[A-Za-z0-9\[])"
+        ),
+    ),
     _Rule(
         "secret in a link",
         ("=",),
@@ -165,13 +292,34 @@ _PERSONAL: tuple[_Rule, ...] = (
 
 
 _REMEMBERED = 4096
-_TRIGGERS = tuple((trigger, number) for number, rule in enumerate(_RULES) for trigger in rule.triggers)
 
 
-def _rules_for(lowered: str) -> list[_Rule]:
+def _trigger_groups() -> tuple[tuple[str, bool, tuple[tuple[str, int], ...]], ...]:
+    """Triggers by a sign that all of a group hold, since most texts lack the sign and looking for one is cheap."""
+    groups: dict[tuple[str, bool], list[tuple[str, int]]] = {}
+    for number, rule in enumerate(_RULES):
+        ignore_case = bool(rule.pattern.flags & re.IGNORECASE)
+        for trigger in rule.triggers:
+            sign = next((c for c in "_=:-" if c in trigger), "")
+            groups.setdefault((sign, ignore_case), []).append((trigger, number))
+    return tuple((sign, ignore_case, tuple(triggers)) for (sign, ignore_case), triggers in groups.items())
+
+
+_GROUPS = _trigger_groups()
+
+
+def _rules_for(text: str) -> list[_Rule]:
     """The rules of which a trigger stands in the text, in their order: most texts need none."""
-    hits = [number for trigger, number in _TRIGGERS if trigger in lowered]
-    return [_RULES[number] for number in sorted(set(hits))] if hits else []
+    hits: set[int] = set()
+    lowered = ""
+    for sign, ignore_case, triggers in _GROUPS:
+        if sign and sign not in text:
+            continue
+        if ignore_case:
+            lowered = lowered or text.lower()
+        where = lowered if ignore_case else text
+        hits.update([number for trigger, number in triggers if trigger in where])
+    return [_RULES[number] for number in sorted(hits)] if hits else []
 
 
 @dataclass(slots=True)
@@ -191,8 +339,7 @@ class Redaction:
         """Prose, code, titles, names: every rule."""
         if len(text) < 6:
             return text
-        lowered = text.lower()
-        text = self._apply(text, _rules_for(lowered))
+        text = self._apply(text, _rules_for(text))
         text = self._cut_assignments(text)
         if self.personal:
             text = self._apply(text, _PERSONAL)
@@ -205,7 +352,7 @@ class Redaction:
         """
         if reference in self._sound:
             return reference
-        cut = self._apply(reference, _rules_for(reference.lower()))
+        cut = self._apply(reference, _rules_for(reference))
         if cut == reference:
             if len(self._sound) >= _REMEMBERED:
                 self._sound.clear()
@@ -240,6 +387,8 @@ class Redaction:
         lowered = text.lower()
         if len(lowered) != len(text):  # a few capitals have no lower form of one character
             lowered = text.translate(_ASCII_LOWER)
+        if not [hint for hint in _NAME_HINTS if hint in lowered]:
+            return text
         parts: list[str] = []
         at = 0
         for word in _NAME_WORD.finditer(lowered):
@@ -256,6 +405,8 @@ class Redaction:
         return "".join(parts) + text[at:] if parts else text
 
     def _cut_runs(self, text: str) -> str:
+        if len(max(text.split(), key=len, default="")) < 32:
+            return text
         runs = [m for m in _RUN.finditer(text) if _looks_random(m.group())]
         if not runs:
             return text
@@ -280,7 +431,11 @@ def _looks_random(run: str) -> bool:
     if not (lower and upper and digits >= 2):
         return False
     pieces = [piece for piece in re.split(r"[-_/+=]", run) if piece]
-    if len(pieces) > 2 and max(map(len, pieces)) < 20 and sum(bool(re.fullmatch(r"[A-Za-z]?[a-z]+|[A-Z]+|\d{1,4}", p)) for p in pieces) >= len(pieces) / 2:
+    if (
+        len(pieces) > 2
+        and max(map(len, pieces)) < 20
+        and sum(bool(re.fullmatch(r"[A-Za-z]?[a-z]+|[A-Z]+|\d{1,4}", p)) for p in pieces) >= len(pieces) / 2
+    ):
         return False  # a path, a slug, a file name
     if len(re.findall(r"[a-z]{5,}", run)) >= len(run) / 14:
         return False  # CamelCase words

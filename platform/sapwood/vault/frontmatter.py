@@ -9,8 +9,10 @@ from typing import Any
 from sapwood.text.markdown import split_front_matter
 
 # A plain scalar that no YAML reader takes for anything but this text.
-_PLAIN = re.compile(r"[A-Za-z\u3400-\u9fff][\w./+@=%~()\u3400-\u9fff -]*(?<! )$|[A-Za-z][\w./+@=%~-]*(?::[\w./+@=%~-]+)+$")
-_WORDS = frozenset("null true false yes no on off y n ~ nan inf".split())
+_PLAIN = re.compile(
+    r"[A-Za-z\u3400-\u9fff][\w./+@=%~()\u3400-\u9fff -]*(?<! )$|[A-Za-z][\w./+@=%~-]*(?::[\w./+@=%~-]+)+$"
+)
+_WORDS = frozenset(["null", "true", "false", "yes", "no", "on", "off", "y", "n", "~", "nan", "inf"])
 
 
 def scalar(value: Any) -> str:

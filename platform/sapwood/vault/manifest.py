@@ -42,7 +42,23 @@ class ManifestChunk:
     @classmethod
     def from_json(cls, row: list[Any]) -> ManifestChunk:
         """The inverse of `to_json`."""
-        return cls(*row[:9], tuple(row[9]), tuple(row[10]), tuple(row[11]) if row[11] else None, row[12])
+        chunk_id, seq, start, end, prefix, suffix, path, sha256, tokens, headings, pages, span, source_ref = row
+        moments = (span[0], span[1]) if span else None
+        return cls(
+            chunk_id,
+            seq,
+            start,
+            end,
+            prefix,
+            suffix,
+            path,
+            sha256,
+            tokens,
+            tuple(headings),
+            tuple(pages),
+            moments,
+            source_ref,
+        )
 
 
 @dataclass(frozen=True, slots=True)

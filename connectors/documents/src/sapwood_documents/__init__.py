@@ -17,8 +17,7 @@ _BY_EXTENSION = {
     "html": "html", "htm": "html", "xhtml": "html",
     "zip": "archive", "gz": "archive",
     **dict.fromkeys(
-        "txt text log rst org adoc asciidoc tex csv tsv ini cfg conf yaml yml toml xml py js ts c h cc cpp hpp java go rs sh pl rb sql css "
-        "po diff patch bib news readme changelog nfo".split(),
+        ["txt", "text", "log", "rst", "org", "adoc", "asciidoc", "tex", "csv", "tsv", "ini", "cfg", "conf", "yaml", "yml", "toml", "xml", "py", "js", "ts", "c", "h", "cc", "cpp", "hpp", "java", "go", "rs", "sh", "pl", "rb", "sql", "css", "po", "diff", "patch", "bib", "news", "readme", "changelog", "nfo"],
         "plain",
     ),
 }  # fmt: skip

@@ -51,7 +51,9 @@ class _Budget:
         self.left -= size
         if self.left < 0:
             raise ConvertError(
-                "too_large", f"is too large when unpacked (over {self.limit / 1e6:,.0f} MB)", "Unpack it yourself and import the folder."
+                "too_large",
+                f"is too large when unpacked (over {self.limit / 1e6:,.0f} MB)",
+                "Unpack it yourself and import the folder.",
             )
 
 
@@ -69,18 +71,32 @@ def _unzip(file: ConvertFile) -> Iterator[Member]:
     try:
         archive = zipfile.ZipFile(file.path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise ConvertError("damaged", f"is damaged or no zip file ({error})", "Copy it again from where it came from.") from error
+        raise ConvertError(
+            "damaged", f"is damaged or no zip file ({error})", "Copy it again from where it came from."
+        ) from error
     budget = _Budget(file.limits.unpacked_bytes)
     with archive:
         infos = [info for info in archive.infolist() if not info.is_dir()]
         if len(infos) > file.limits.members:
-            raise ConvertError("too_large", f"holds {len(infos):,} files, over the limit of {file.limits.members:,}", "Unpack it yourself and import the folder.")
+            raise ConvertError(
+                "too_large",
+                f"holds {len(infos):,} files, over the limit of {file.limits.members:,}",
+                "Unpack it yourself and import the folder.",
+            )
         seen: set[str] = set()
         for number, info in enumerate(infos):
             yield _member(archive, info, member_name(info), os.path.join(file.workdir, str(number)), file, budget, seen)
 
 
-def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, target: str, file: ConvertFile, budget: _Budget, seen: set[str]) -> Member:
+def _member(
+    archive: zipfile.ZipFile,
+    info: zipfile.ZipInfo,
+    name: str,
+    target: str,
+    file: ConvertFile,
+    budget: _Budget,
+    seen: set[str],
+) -> Member:
     reason = _refusal(name, info, seen)
     if reason:
         return Member(name, skipped=reason)

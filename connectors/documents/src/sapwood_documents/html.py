@@ -10,15 +10,78 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+from sapwood.sdk import Converted, ConvertError, ConvertFile, Person, Segment, decode_text
 from sapwood_documents.reading import read_bytes
 
-from sapwood.sdk import Converted, ConvertError, ConvertFile, Person, Segment, decode_text
-
 _CHARSET = re.compile(rb"<meta[^>]{0,500}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]{2,40})", re.IGNORECASE)
-_DROPPED = frozenset("script style head noscript template svg canvas iframe object embed applet audio video map xml select button input textarea meta link".split())
+_DROPPED = frozenset(
+    [
+        "script",
+        "style",
+        "head",
+        "noscript",
+        "template",
+        "svg",
+        "canvas",
+        "iframe",
+        "object",
+        "embed",
+        "applet",
+        "audio",
+        "video",
+        "map",
+        "xml",
+        "select",
+        "button",
+        "input",
+        "textarea",
+        "meta",
+        "link",
+    ]
+)
 _BLOCKS = frozenset(
-    "address article aside blockquote body center details dialog dd div dl dt fieldset figcaption figure footer form header hgroup hr html "
-    "legend main menu nav ol p pre section summary table tbody thead tfoot tr td th caption ul li".split()
+    [
+        "address",
+        "article",
+        "aside",
+        "blockquote",
+        "body",
+        "center",
+        "details",
+        "dialog",
+        "dd",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "footer",
+        "form",
+        "header",
+        "hgroup",
+        "hr",
+        "html",
+        "legend",
+        "main",
+        "menu",
+        "nav",
+        "ol",
+        "p",
+        "pre",
+        "section",
+        "summary",
+        "table",
+        "tbody",
+        "thead",
+        "tfoot",
+        "tr",
+        "td",
+        "th",
+        "caption",
+        "ul",
+        "li",
+    ]
 )
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|mso-hide\s*:\s*all", re.IGNORECASE)
@@ -46,7 +109,9 @@ def convert_html(text: str) -> Converted:
     try:
         tree = LexborHTMLParser(text.replace("\x00", ""))
     except Exception as error:
-        raise ConvertError("damaged", f"cannot be read as HTML ({error})", "Open it in a browser and save it again.") from error
+        raise ConvertError(
+            "damaged", f"cannot be read as HTML ({error})", "Open it in a browser and save it again."
+        ) from error
     title = _SPACE.sub(" ", node.text()).strip() if (node := tree.css_first("head title")) else ""
     meta = _meta(tree)
     root = tree.body or tree.root
@@ -58,7 +123,9 @@ def convert_html(text: str) -> Converted:
         created=_when(meta, "article:published_time", "dcterms.created", "dc.date.created", "date", "dc.date"),
         modified=_when(meta, "article:modified_time", "dcterms.modified", "last-modified"),
         people=(Person(name=meta["author"], role="author"),) if meta.get("author") else (),
-        tags=tuple(dict.fromkeys(t.strip() for t in meta.get("keywords", "").split(",") if 0 < len(t.strip()) <= 60))[:20],
+        tags=tuple(dict.fromkeys(t.strip() for t in meta.get("keywords", "").split(",") if 0 < len(t.strip()) <= 60))[
+            :20
+        ],
         media_type="text/html",
     )
 
@@ -86,7 +153,9 @@ def _when(meta: dict[str, str], *names: str) -> datetime | None:
 def _hidden(node: Any) -> bool:
     attributes = node.attributes
     return bool(attributes) and (
-        "hidden" in attributes or attributes.get("aria-hidden") == "true" and node.tag != "svg" or bool(_HIDDEN_STYLE.search(attributes.get("style") or ""))
+        "hidden" in attributes
+        or (attributes.get("aria-hidden") == "true" and node.tag != "svg")
+        or bool(_HIDDEN_STYLE.search(attributes.get("style") or ""))
     )
 
 
@@ -236,7 +305,11 @@ class _Walk:
         joined: list[str] = []
         item = re.compile(r"(?:> )*\s*(?:- |\d+\. )")
         for block in self._blocks:
-            if joined and item.match(block) and item.match(joined[-1].rpartition("\n")[2] if not joined[-1].startswith("|") else ""):
+            if (
+                joined
+                and item.match(block)
+                and item.match(joined[-1].rpartition("\n")[2] if not joined[-1].startswith("|") else "")
+            ):
                 joined[-1] += "\n" + block
             else:
                 joined.append(block)
@@ -251,7 +324,11 @@ def _is_layout(table: Any) -> bool:
     widest = max((sum(1 for _ in _cells(row)) for row in rows[:50]), default=0)
     if widest <= 1:
         return True
-    return table.css_first("table table") is not None and table.css_first("th") is None and table.css_first("caption") is None
+    return (
+        table.css_first("table table") is not None
+        and table.css_first("th") is None
+        and table.css_first("caption") is None
+    )
 
 
 def _cells(row: Any) -> Iterator[Any]:
@@ -293,7 +370,12 @@ class _Table:
             self._cell.append("\n" if tag not in ("td", "th") or kind == "close" else "")
             if tag in ("td", "th") and kind == "close" and depth > 1:
                 self._cell[-1] = "; "
-        if self._cell is not None and tag == "img" and kind == "open" and (alt := (node.attributes.get("alt") or "").strip()):
+        if (
+            self._cell is not None
+            and tag == "img"
+            and kind == "open"
+            and (alt := (node.attributes.get("alt") or "").strip())
+        ):
             self._cell.append(alt)
 
     def _cell_border(self, kind: str, node: Any) -> None:

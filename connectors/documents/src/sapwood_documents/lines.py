@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-_CJK = "\u2e80-\u2fdf\u3000-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U000323af"
+_CJK = (
+    "\u2e80-\u2fdf\u3000-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U000323af"
+)
 _WIDE = re.compile(f"[{_CJK}]")
 _CJK_GAP = re.compile(f"(?<=[{_CJK}])[ \u00a0]+(?=[{_CJK}])")
 _LIST = re.compile(r"^\s*(?:[-•●▪◦·*–—■□◆]|\(?\d{1,3}[.)、]|[a-zA-Z][.)]|[一二三四五六七八九十]+、)\s*\S")
@@ -75,7 +77,14 @@ def join_lines(lines: list[str], headings: list[tuple[int, str]]) -> str:
             out.append(f"\n{'#' * level} {text}\n")
             last = ""
             continue
-        goes_on = paragraph and last and _width(last) >= full and full >= 30 and not _LIST.match(text) and not (_END.search(last) and _width(last) < 0.95 * full / 0.8)
+        goes_on = (
+            paragraph
+            and last
+            and _width(last) >= full
+            and full >= 30
+            and not _LIST.match(text)
+            and not (_END.search(last) and _width(last) < 0.95 * full / 0.8)
+        )
         if goes_on:
             paragraph = _joined(paragraph, text)
         elif paragraph and last:

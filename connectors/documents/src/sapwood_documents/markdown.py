@@ -8,9 +8,8 @@ from datetime import UTC, date, datetime
 from typing import Any
 from urllib.parse import unquote
 
-from sapwood_documents.reading import read_text
-
 from sapwood.sdk import Converted, ConvertFile, Person, Segment
+from sapwood_documents.reading import read_text
 
 _FENCES = re.compile(r"^( {0,3})(`{3,}|~{3,}).*?(?:^ {0,3}\2[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _INLINE_CODE = re.compile(r"(`+)(?!`)[^\n]{0,2000}?(?<!`)\1(?!`)")
@@ -75,7 +74,13 @@ def without_code(text: str) -> str:
 def _listed(value: Any) -> list[str]:
     if value is None:
         return []
-    parts = value if isinstance(value, list) else re.split(r"[,\s]+", value) if isinstance(value, str) and "," in value else [value]
+    parts = (
+        value
+        if isinstance(value, list)
+        else re.split(r"[,\s]+", value)
+        if isinstance(value, str) and "," in value
+        else [value]
+    )
     return [str(part).strip().lstrip("#") for part in parts if part is not None and str(part).strip()]
 
 

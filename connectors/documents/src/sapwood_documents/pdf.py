@@ -12,16 +12,18 @@ import zlib
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
+from sapwood.sdk import Attachment, Converted, ConvertError, ConvertFile, Person, Segment
 from sapwood_documents.lines import join_lines, without_running_lines
 from sapwood_documents.pdf_repair import FontMaps, repair_page
-
-from sapwood.sdk import Attachment, Converted, ConvertError, ConvertFile, Person, Segment
 
 _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
 _DATE = re.compile(r"D?:?(\d{4})(\d{2})?(\d{2})?(\d{2})?(\d{2})?(\d{2})?\s*([Zz+-])?(\d{2})?'?(\d{2})?")
 _CID = re.compile(r"\(cid:\d+\)")
 _BAD = re.compile("[\ufffd\ufffe\uffff\ue000-\uf8ff\x00-\x08\x0e-\x1f]")
-_JUNK_TITLE = re.compile(r"^(?:untitled|\(?anonymous\)?|unspecified|microsoft word - .*|.*\.(?:docx?|pdf|tex|dvi|indd|qxd|rtf|odt|pptx?|xlsx?)|print|slide \d+|document\d*)$", re.IGNORECASE)
+_JUNK_TITLE = re.compile(
+    r"^(?:untitled|\(?anonymous\)?|unspecified|microsoft word - .*|.*\.(?:docx?|pdf|tex|dvi|indd|qxd|rtf|odt|pptx?|xlsx?)|print|slide \d+|document\d*)$",
+    re.IGNORECASE,
+)
 _MAX_PAGES = 20_000
 _SCANNED = 12  # characters a page on average, below which a file with pictures counts as scanned
 
@@ -43,7 +45,11 @@ def _open(file: ConvertFile) -> Any:
             return pypdfium2.PdfDocument(file.path, password=password)
         except pypdfium2.PdfiumError as error:
             if getattr(error, "err_code", None) != _PASSWORD_ERROR and "assword" not in str(error):
-                raise ConvertError("damaged", f"is damaged or no PDF ({str(error).rstrip('.')})", "Open it in a PDF reader and save it again.") from error
+                raise ConvertError(
+                    "damaged",
+                    f"is damaged or no PDF ({str(error).rstrip('.')})",
+                    "Open it in a PDF reader and save it again.",
+                ) from error
     given = "and none of the given passwords opens it" if file.passwords else "and no password was given"
     raise ConvertError("encrypted", f"is encrypted {given}", "Give its password with --password env:NAME.")
 
@@ -62,10 +68,16 @@ def _read(document: Any, file: ConvertFile) -> Converted:
         _explain_no_text(document, pages, file)
     bad = len(_BAD.findall(whole)) + 4 * len(_CID.findall(whole))
     if bad > 0.3 * visible:
-        raise ConvertError("garbled", "has text whose characters cannot be told (its fonts do not say them)", "Run text recognition (OCR) over it and import the result.")
+        raise ConvertError(
+            "garbled",
+            "has text whose characters cannot be told (its fonts do not say them)",
+            "Run text recognition (OCR) over it and import the result.",
+        )
     if visible < _SCANNED * len(pages) and _has_pictures(document):
         warnings.append("most pages are pictures; only their little text was read")
-    unreadable = [n for n, text in enumerate(pages, 1) if len(_BAD.findall(text)) > 0.3 * max(len(text), 1) or _CID.search(text)]
+    unreadable = [
+        n for n, text in enumerate(pages, 1) if len(_BAD.findall(text)) > 0.3 * max(len(text), 1) or _CID.search(text)
+    ]
     if unreadable:
         warnings.append(f"unreadable characters: page {', '.join(map(str, unreadable[:50]))}")
     info = _metadata(document)
@@ -82,7 +94,11 @@ def _read(document: Any, file: ConvertFile) -> Converted:
         created=_moment(info.get("CreationDate", "")),
         modified=_moment(info.get("ModDate", "")),
         people=(Person(name=author, role="author"),) if (author := " ".join(info.get("Author", "").split())) else (),
-        tags=tuple(dict.fromkeys(t.strip() for t in re.split(r"[,;，；]", info.get("Keywords", "")) if 0 < len(t.strip()) <= 60)),
+        tags=tuple(
+            dict.fromkeys(
+                t.strip() for t in re.split(r"[,;，；]", info.get("Keywords", "")) if 0 < len(t.strip()) <= 60
+            )
+        ),
         attachments=_attachments(document),
         media_type="application/pdf",
         warnings=tuple(warnings),
@@ -108,17 +124,25 @@ def _pages(document: Any, maps: FontMaps) -> tuple[list[str], set[int]]:
             pages.append("")
             damaged.add(number + 1)
     if count and len(damaged) == count:
-        raise ConvertError("damaged", "is damaged: none of its pages can be read", "Open it in a PDF reader and save it again.")
+        raise ConvertError(
+            "damaged", "is damaged: none of its pages can be read", "Open it in a PDF reader and save it again."
+        )
     return pages, damaged
 
 
 def _explain_no_text(document: Any, pages: list[str], file: ConvertFile) -> None:
     """Raises the reason why there is no text."""
     if not pages or (len(pages) == 1 and not _has_pictures(document) and not _sound_structure(file)):
-        raise ConvertError("damaged", "is damaged: its pages cannot be found", "Open it in a PDF reader and save it again.")
+        raise ConvertError(
+            "damaged", "is damaged: its pages cannot be found", "Open it in a PDF reader and save it again."
+        )
     if _has_pictures(document):
-        raise ConvertError("no_text", "has no text layer (scanned?)", "Run text recognition (OCR) over it and import the result.")
-    raise ConvertError("no_text", "has pages without any text", "If it shows text on the screen, run text recognition (OCR) over it.")
+        raise ConvertError(
+            "no_text", "has no text layer (scanned?)", "Run text recognition (OCR) over it and import the result."
+        )
+    raise ConvertError(
+        "no_text", "has pages without any text", "If it shows text on the screen, run text recognition (OCR) over it."
+    )
 
 
 def _sound_structure(file: ConvertFile) -> bool:
@@ -202,7 +226,9 @@ def _clean(text: str) -> str:
 
 def _metadata(document: Any) -> dict[str, str]:
     try:
-        return {key: value for key, value in document.get_metadata_dict(skip_empty=True).items() if isinstance(value, str)}
+        return {
+            key: value for key, value in document.get_metadata_dict(skip_empty=True).items() if isinstance(value, str)
+        }
     except Exception:
         return {}
 
@@ -244,7 +270,14 @@ def _moment(text: str) -> datetime | None:
     offset = timedelta(hours=int(off_hours or 0), minutes=int(off_minutes or 0))
     try:
         zone = timezone(-offset if sign == "-" else offset) if sign and sign not in "Zz" else UTC
-        return datetime(int(year), int(month or 1), int(day or 1), int(hour or 0), int(minute or 0), min(int(second or 0), 59), tzinfo=zone)
+        return datetime(
+            int(year),
+            int(month or 1),
+            int(day or 1),
+            int(hour or 0),
+            int(minute or 0),
+            min(int(second or 0), 59),
+            tzinfo=zone,
+        )
     except ValueError:
         return None
-

@@ -6,14 +6,15 @@ import re
 from collections import Counter
 from datetime import UTC, datetime
 
-from sapwood_documents.reading import is_text, read_text
-
 from sapwood.sdk import Converted, ConvertFile, Person, Segment, decode_text
 from sapwood.sdk.sources import Kind
+from sapwood_documents.reading import is_text, read_text
 
 # "[05.05.23, 15:48:11] James: Hi" and "11/8/21, 9:41 AM - User name: Hi"
 _STAMP = r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?\s+\d{1,2}:\d{2}(?::\d{2})?(?:[\s_\u202f\u00a0]*[AaPp]\.?[Mm]\.?)?"
-_CHAT_LINE = re.compile(rf"^\u200e?\[?(?P<stamp>{_STAMP})\]?(?:\s*[-–—]\s*|\s+)(?P<author>[^:\n]{{1,60}}):\s(?P<text>.*)$")
+_CHAT_LINE = re.compile(
+    rf"^\u200e?\[?(?P<stamp>{_STAMP})\]?(?:\s*[-–—]\s*|\s+)(?P<author>[^:\n]{{1,60}}):\s(?P<text>.*)$"
+)
 _SYSTEM_LINE = re.compile(rf"^\u200e?\[?(?P<stamp>{_STAMP})\]?(?:\s*[-–—]\s*|\s+)(?P<text>[^:\n]*)$")
 _NO_CONTENT = re.compile(
     r"^\u200e?(?:<Media omitted>|<attached: .*>|(?:image|video|audio|sticker|GIF|document) omitted|This message was deleted\.?|You deleted this message\.?|<媒体已省略>|此消息已删除|null)$",

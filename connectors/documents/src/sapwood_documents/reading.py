@@ -18,7 +18,9 @@ def read_bytes(file: ConvertFile) -> bytes:
     limit = file.limits.text_bytes
     if file.size > limit:
         raise ConvertError(
-            "too_large", f"is a plain file of {file.size / 1e6:,.0f} MB, over the limit of {limit / 1e6:,.0f} MB", "Split it, or raise max_text_mb of its connection."
+            "too_large",
+            f"is a plain file of {file.size / 1e6:,.0f} MB, over the limit of {limit / 1e6:,.0f} MB",
+            "Split it, or raise max_text_mb of its connection.",
         )
     with open(file.path, "rb") as stream:
         return stream.read(limit + 1)

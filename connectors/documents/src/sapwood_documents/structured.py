@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from sapwood_documents.reading import read_text
-
 from sapwood.sdk import Converted, ConvertError, ConvertFile, Segment
+from sapwood_documents.reading import read_text
 
 MAX_DEPTH = 64
 MAX_LINES = 200_000
@@ -28,7 +27,9 @@ _SECRET = re.compile(
     r"(?:^|.*)(?:api_?key|access_?key|secret_?key|private_?key|client_?secret|secret|pass(?:word|wd|phrase|code)|pwd|(?:access|refresh|id|auth|bearer|session|bot)_?token|authorization|credentials?|密码|密钥)$|^token$",
     re.IGNORECASE,
 )
-_NOT_SECRET = re.compile(r"(?:^|_)(?:next|page|sync|continuation|primary|foreign|sort|cache)_?(?:token|key)$", re.IGNORECASE)
+_NOT_SECRET = re.compile(
+    r"(?:^|_)(?:next|page|sync|continuation|primary|foreign|sort|cache)_?(?:token|key)$", re.IGNORECASE
+)
 
 
 def convert(file: ConvertFile) -> Converted:
@@ -75,9 +76,15 @@ def _parse(text: str) -> Any:
     try:
         return json.loads(text.lstrip("\ufeff"))
     except json.JSONDecodeError as error:
-        raise ConvertError("damaged", f"is not valid JSON: line {error.lineno}, column {error.colno}: {error.msg}", "Correct that place.") from error
+        raise ConvertError(
+            "damaged",
+            f"is not valid JSON: line {error.lineno}, column {error.colno}: {error.msg}",
+            "Correct that place.",
+        ) from error
     except RecursionError as error:
-        raise ConvertError("damaged", "is nested too deeply to be JSON that a program wrote for reading", "Flatten it.") from error
+        raise ConvertError(
+            "damaged", "is nested too deeply to be JSON that a program wrote for reading", "Flatten it."
+        ) from error
     except ValueError as error:
         raise ConvertError("damaged", f"is not readable JSON ({error})", "Correct that number.") from error
 
@@ -101,9 +108,13 @@ def _parse_lines(text: str) -> tuple[list[Any], tuple[str, ...]]:
 def _records(data: Any) -> tuple[Any, list[Any]]:
     """What stands around the records, and the records."""
     if isinstance(data, list):
-        return (None, data) if len(data) > 1 and sum(isinstance(d, dict) for d in data) >= 0.8 * len(data) else (data, [])
+        return (
+            (None, data) if len(data) > 1 and sum(isinstance(d, dict) for d in data) >= 0.8 * len(data) else (data, [])
+        )
     if isinstance(data, dict):
-        lists = [k for k, v in data.items() if isinstance(v, list) and len(v) > 1 and all(isinstance(d, dict) for d in v)]
+        lists = [
+            k for k, v in data.items() if isinstance(v, list) and len(v) > 1 and all(isinstance(d, dict) for d in v)
+        ]
         if len(lists) == 1:
             return {k: v for k, v in data.items() if k != lists[0]} or None, data[lists[0]]
     return data, []
@@ -112,7 +123,9 @@ def _records(data: Any) -> tuple[Any, list[Any]]:
 def _record(record: Any, number: int, budget: _Budget, used: set[str]) -> Segment:
     native_id, author, at = f"r{number}", "", None
     if isinstance(record, dict):
-        given = next((str(record[k]) for k in _ID_KEYS if isinstance(record.get(k), str | int) and str(record[k]).strip()), "")
+        given = next(
+            (str(record[k]) for k in _ID_KEYS if isinstance(record.get(k), str | int) and str(record[k]).strip()), ""
+        )
         given = " ".join(given.split())[:200]
         native_id = given if given and given not in used else native_id
         author = next((" ".join(record[k].split())[:80] for k in _AUTHOR_KEYS if isinstance(record.get(k), str)), "")
@@ -132,7 +145,12 @@ def _outline(value: Any, depth: int, budget: _Budget) -> Iterator[str]:
     if isinstance(value, dict):
         for key, inner in value.items():
             name = " ".join(str(key).split()) or '""'
-            if _SECRET.match(name) and not _NOT_SECRET.search(name) and inner not in (None, "", [], {}) and not isinstance(inner, bool):
+            if (
+                _SECRET.match(name)
+                and not _NOT_SECRET.search(name)
+                and inner not in (None, "", [], {})
+                and not isinstance(inner, bool)
+            ):
                 budget.lines -= 1
                 yield f"{pad}- {name}: [REDACTED]"
             elif isinstance(inner, dict | list) and inner:

@@ -13,17 +13,25 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
+from sapwood.sdk import Attachment, Converted, ConvertError, ConvertFile, Person, Segment
 from sapwood_documents.html import markdown_table
 from sapwood_documents.word_core import CoreProperties
 from sapwood_documents.word_styles import Numbering, Styles, W
-
-from sapwood.sdk import Attachment, Converted, ConvertError, ConvertFile, Person, Segment
 
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _WPS_TEXT = f"{W}txbxContent"
-_GONE = {f"{W}del", f"{W}moveFrom", f"{_MC}Fallback", f"{W}instrText", f"{W}delText", f"{W}rPr", f"{W}pPr", f"{W}sectPr"}
+_GONE = {
+    f"{W}del",
+    f"{W}moveFrom",
+    f"{_MC}Fallback",
+    f"{W}instrText",
+    f"{W}delText",
+    f"{W}rPr",
+    f"{W}pPr",
+    f"{W}sectPr",
+}
 _WIDE_GRID = 12  # tables of more columns are forms: their merged cells get no empty companions
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
@@ -41,9 +49,13 @@ def convert(file: ConvertFile) -> Converted:
     try:
         document = docx.Document(source)
     except (PackageNotFoundError, zipfile.BadZipFile, KeyError, ValueError) as error:
-        raise ConvertError("damaged", f"is damaged or no Word document ({_brief(error)})", "Open it in Word and save it again.") from error
+        raise ConvertError(
+            "damaged", f"is damaged or no Word document ({_brief(error)})", "Open it in Word and save it again."
+        ) from error
     except Exception as error:
-        raise ConvertError("damaged", f"cannot be read as a Word document ({_brief(error)})", "Open it in Word and save it again.") from error
+        raise ConvertError(
+            "damaged", f"cannot be read as a Word document ({_brief(error)})", "Open it in Word and save it again."
+        ) from error
     return _Reader(document).read()
 
 
@@ -60,7 +72,11 @@ def _decrypted(file: ConvertFile) -> BytesIO:
             office = msoffcrypto.OfficeFile(stream)
             encrypted = office.is_encrypted()
         except Exception as error:
-            raise ConvertError("old_format", "is not in the .docx format although its name says so (an older Word file?)", "Save it as .docx.") from error
+            raise ConvertError(
+                "old_format",
+                "is not in the .docx format although its name says so (an older Word file?)",
+                "Save it as .docx.",
+            ) from error
         if not encrypted:
             raise ConvertError("old_format", "is in Word's older format, not .docx", "Save it as .docx.")
         for password in file.passwords:
@@ -74,7 +90,9 @@ def _decrypted(file: ConvertFile) -> BytesIO:
                 out.seek(0)
                 return out
     given = "and none of the given passwords opens it" if file.passwords else "and no password was given"
-    raise ConvertError("encrypted", f"is an encrypted Word document {given}", "Give its password with --password env:NAME.")
+    raise ConvertError(
+        "encrypted", f"is an encrypted Word document {given}", "Give its password with --password env:NAME."
+    )
 
 
 def _refuse_bombs(source: Any, file: ConvertFile) -> None:
@@ -83,10 +101,16 @@ def _refuse_bombs(source: Any, file: ConvertFile) -> None:
         with zipfile.ZipFile(source) as archive:
             size = sum(info.file_size for info in archive.infolist())
     except (zipfile.BadZipFile, OSError, ValueError) as error:
-        raise ConvertError("damaged", "is damaged: its end is missing or it is no Word document", "Copy it again from where it came from.") from error
+        raise ConvertError(
+            "damaged",
+            "is damaged: its end is missing or it is no Word document",
+            "Copy it again from where it came from.",
+        ) from error
     if size > file.limits.unpacked_bytes:
         raise ConvertError(
-            "too_large", f"is too large when unpacked ({size / 1e6:,.0f} MB, the limit is {file.limits.unpacked_bytes / 1e6:,.0f} MB)", "Split it."
+            "too_large",
+            f"is too large when unpacked ({size / 1e6:,.0f} MB, the limit is {file.limits.unpacked_bytes / 1e6:,.0f} MB)",
+            "Split it.",
         )
 
 
@@ -123,11 +147,15 @@ class _Reader:
             modified=core.modified,
             people=tuple(
                 Person(name=name, role=role)
-                for name, role in dict.fromkeys([(core.author, "author"), (core.editor, "editor"), *((c, "commenter") for c in commenters)])
+                for name, role in dict.fromkeys(
+                    [(core.author, "author"), (core.editor, "editor"), *((c, "commenter") for c in commenters)]
+                )
                 if name
             ),
             tags=tuple(dict.fromkeys(t.strip() for t in re.split(r"[,;，；]", core.keywords) if t.strip())),
-            attachments=tuple(Attachment(key, name, reason="picture, named only") for key, name in self._pictures.items()),
+            attachments=tuple(
+                Attachment(key, name, reason="picture, named only") for key, name in self._pictures.items()
+            ),
             media_type="application/vnd.openxmlformats-officedocument.wordprocessingml.document",
             warnings=warnings,
         )
@@ -217,7 +245,9 @@ class _Reader:
                 self._boxes.append(node)
                 continue
             if node.tag.endswith("}docPr") and (node.get("descr") or node.get("name")):
-                self._pictures.setdefault(f"picture-{node.get('id')}", " ".join((node.get("descr") or node.get("name")).split()))
+                self._pictures.setdefault(
+                    f"picture-{node.get('id')}", " ".join((node.get("descr") or node.get("name")).split())
+                )
             stack += reversed(list(node))
 
     def _link(self, element: Any) -> str:
@@ -229,7 +259,7 @@ class _Reader:
         return f"[{text.strip()}]({target.replace(' ', '%20').replace(')', '%29')})"
 
     def _table(self, table: Any) -> str:
-        rows = [row for row in _rows(table)]
+        rows = list(_rows(table))
         grid = max((sum(_span(cell) for cell in row) for row in rows), default=0)
         if grid == 1 or (len(rows) == 1 and len(rows[0]) == 1):  # a frame around text
             return "\n\n".join(filter(None, (self._blocks(cell) for row in rows for cell in row)))
@@ -247,13 +277,19 @@ class _Reader:
     def _cell(self, cell: Any) -> str:
         text = self._blocks(cell)
         lines = [line.strip() for line in text.split("\n")]
-        flat = [" ".join(c.strip() for c in line.strip("|").split("|")) if line.startswith("|") else line for line in lines if not re.fullmatch(r"\|(?: --- \|)+", line)]
+        flat = [
+            " ".join(c.strip() for c in line.strip("|").split("|")) if line.startswith("|") else line
+            for line in lines
+            if not re.fullmatch(r"\|(?: --- \|)+", line)
+        ]
         return "<br>".join(line for line in flat if line).replace("|", "\\|")
 
     # -- around the body ------------------------------------------------------------------------------------------
 
     def _note_mark(self, reference: Any, tag: str) -> str:
-        self._notes.append(("footnotes" if tag.endswith("footnoteReference") else "endnotes", reference.get(f"{W}id") or ""))
+        self._notes.append(
+            ("footnotes" if tag.endswith("footnoteReference") else "endnotes", reference.get(f"{W}id") or "")
+        )
         return f"[^{len(self._notes)}]"
 
     def _note_texts(self) -> str:

@@ -7,7 +7,9 @@ from collections import Counter
 from typing import Any
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_HEADING_NAME = re.compile(r"^(?:heading|标题|標題|überschrift|titre|título|intestazione|заголовок)\s*(\d)$", re.IGNORECASE)
+_HEADING_NAME = re.compile(
+    r"^(?:heading|标题|標題|überschrift|titre|título|intestazione|заголовок)\s*(\d)$", re.IGNORECASE
+)
 _TITLE_NAMES = {"title", "标题", "標題"}
 _LOOK_LIMIT = 60  # characters of a paragraph that may be a heading by its look alone
 _SENTENCE_END = re.compile(r"[.。!！?？;；,，:：]$")
@@ -124,7 +126,12 @@ class Styles:
             return 0
         if self.number_properties(paragraph) is not None and not self._sizes:
             return 0
-        if any(True for _ in paragraph.iterancestors(f"{W}tc", f"{W}txbxContent", f"{W}hdr", f"{W}ftr", f"{W}comment", f"{W}footnote")):
+        if any(
+            True
+            for _ in paragraph.iterancestors(
+                f"{W}tc", f"{W}txbxContent", f"{W}hdr", f"{W}ftr", f"{W}comment", f"{W}footnote"
+            )
+        ):
             return 0
         sizes, bold = self._run_looks(paragraph)
         usual = self._sizes[0] if self._sizes else 0
@@ -194,7 +201,9 @@ class Numbering:
                 form = level.find(f"{W}numFmt")
                 index = level.get(f"{W}ilvl") or "0"
                 if index.isdigit():
-                    self._formats[number.get(f"{W}numId") or "", int(index)] = form.get(f"{W}val") or "" if form is not None else ""
+                    self._formats[number.get(f"{W}numId") or "", int(index)] = (
+                        form.get(f"{W}val") or "" if form is not None else ""
+                    )
 
     def mark(self, paragraph: Any, styles: Styles) -> str:
         """`- ` or `1. ` with two blanks a level; empty for a paragraph that is no item.

@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import Field, field_validator
-from sapwood_folder.listing import Known, Listing, fresh_id
-from sapwood_folder.walk import Entry, Walk, display_path
 
 from sapwood.sdk import (
     API_VERSION,
@@ -51,6 +49,8 @@ from sapwood.sdk import (
     Segment,
     Skipped,
 )
+from sapwood_folder.listing import Known, Listing, fresh_id
+from sapwood_folder.walk import Entry, Walk, display_path
 
 STILL_SECONDS = 0.6  # a file that was written so recently may still be being written
 _PATIENCE = 60.0
@@ -62,9 +62,13 @@ class FolderConfig(ConnectorConfig):
     root: str = Field(description="Absolute path of the folder.")
     include: tuple[str, ...] = Field((), description="Only files that match one of these patterns; empty for all.")
     exclude: tuple[str, ...] = Field((), description="Files and folders that match one of these are left out.")
-    passwords: tuple[SecretReference, ...] = Field((), description="Passwords to try on encrypted files, as references.")
+    passwords: tuple[SecretReference, ...] = Field(
+        (), description="Passwords to try on encrypted files, as references."
+    )
     max_file_mb: int = Field(2000, ge=1, description="Larger files are skipped with a reason.")
-    max_text_mb: int = Field(64, ge=1, description="Larger plain text, Markdown, JSON and HTML files are skipped with a reason.")
+    max_text_mb: int = Field(
+        64, ge=1, description="Larger plain text, Markdown, JSON and HTML files are skipped with a reason."
+    )
 
     @field_validator("root")
     @classmethod
@@ -105,15 +109,27 @@ class FolderConnector:
         try:
             entries = list(self._wanted(walk, request.containers))
         except OSError as error:
-            raise ListError(scope, f"The folder cannot be listed: {error.strerror or error}.", hint="Is its disk connected? Nothing was deleted.") from error
+            raise ListError(
+                scope,
+                f"The folder cannot be listed: {error.strerror or error}.",
+                hint="Is its disk connected? Nothing was deleted.",
+            ) from error
         if not entries and not walk.unlisted and known.by_locator:
-            raise ListError(scope, "The folder is empty, but files of it are stored.", hint="Is its disk connected? Nothing was deleted.")
+            raise ListError(
+                scope,
+                "The folder is empty, but files of it are stored.",
+                hint="Is its disk connected? Nothing was deleted.",
+            )
         listing = Listing(entries, known, retry_failed=request.retry_failed)
         for folder, reason in walk.unlisted:
-            error = ItemError("unreadable", f"the folder cannot be listed ({reason})", "Change its permissions.", stage="list")
-            yield Failed(f"{scope}:{folder}/", scope, error, Fingerprint(f"{folder}/"))
+            problem = ItemError(
+                "unreadable", f"the folder cannot be listed ({reason})", "Change its permissions.", stage="list"
+            )
+            yield Failed(f"{scope}:{folder}/", scope, problem, Fingerprint(f"{folder}/"))
         yield from self._unchanged(listing, scope)
-        self._passwords = tuple(ctx.secrets.get(reference) for reference in self._config.passwords) if listing.changed else ()
+        self._passwords = (
+            tuple(ctx.secrets.get(reference) for reference in self._config.passwords) if listing.changed else ()
+        )
         yield from self._changed(ctx, listing, scope)
         if not walk.unlisted and not request.containers and not ctx.cancelled():
             yield ScopeComplete(scope)
@@ -191,7 +207,8 @@ class FolderConnector:
         deadline = time.monotonic() + _PATIENCE
         while young and not ctx.cancelled():
             ctx.sleep(STILL_SECONDS)
-            still, moving = [], []
+            still: list[Entry] = []
+            moving: list[Entry] = []
             for entry in young:
                 now = self._restat(entry)
                 if now is not None:
@@ -212,7 +229,11 @@ class FolderConnector:
         except FileNotFoundError:
             return  # gone since the listing: the next run sees what became of it
         except OSError as error:
-            problem = ItemError("unreadable", f"cannot be read ({error.strerror or error})", "Change its permissions, or check the disk.")
+            problem = ItemError(
+                "unreadable",
+                f"cannot be read ({error.strerror or error})",
+                "Change its permissions, or check the disk.",
+            )
             self._aside.append(self._failed(listing, entry, problem, ctx))
             return
         same = listing.same_content(entry, digest)
@@ -262,12 +283,24 @@ class FolderConnector:
                         yield from self._emit(ctx, listing, entry, digest, file, found, scope)
                         return
             entry = self._restat(entry) or entry
-        yield self._failed(listing, entry, ItemError("busy", "is still being written", "It is read on the next run.", retryable=True), ctx)
+        yield self._failed(
+            listing,
+            entry,
+            ItemError("busy", "is still being written", "It is read on the next run.", retryable=True),
+            ctx,
+        )
 
     # -- events ---------------------------------------------------------------------------------------------------
 
     def _emit(
-        self, ctx: RunContext, listing: Listing, entry: Entry, digest: str, file: ConvertFile, found: Converted | ConvertError | None, scope: str
+        self,
+        ctx: RunContext,
+        listing: Listing,
+        entry: Entry,
+        digest: str,
+        file: ConvertFile,
+        found: Converted | ConvertError | None,
+        scope: str,
     ) -> Iterator[Event]:
         path = display_path(entry.path)
         mark = Fingerprint(path, entry.size, entry.mtime_ns, digest)
@@ -276,25 +309,58 @@ class FolderConnector:
             return
         yield self._event(listing.id_for(scope, path, digest), path, mark, found, scope)
 
-    def _event(self, item_id: str, path: str, mark: Fingerprint, found: Converted | ConvertError | None, scope: str) -> Event:
+    def _event(
+        self, item_id: str, path: str, mark: Fingerprint, found: Converted | ConvertError | None, scope: str
+    ) -> Event:
         if found is None:
             extension = path.rpartition("/")[2].rpartition(".")[2].lower() if "." in path.rpartition("/")[2] else ""
-            return Skipped(item_id, scope, f"files of type .{extension} are not read" if extension else "files without an extension are not read unless they are text", mark)
+            return Skipped(
+                item_id,
+                scope,
+                f"files of type .{extension} are not read"
+                if extension
+                else "files without an extension are not read unless they are text",
+                mark,
+            )
         if isinstance(found, ConvertError):
-            return Failed(item_id, scope, ItemError(found.code, found.message, found.next_step, "convert", found.retryable), mark)
+            return Failed(
+                item_id, scope, ItemError(found.code, found.message, found.next_step, "convert", found.retryable), mark
+            )
         source = _source(item_id, path, mark, found, scope)
         return source if source is not None else Skipped(item_id, scope, "holds no text", mark)
 
     def _members(
-        self, ctx: RunContext, listing: Listing, path: str, mark: Fingerprint, archive: ConvertFile, found: Converted, scope: str, depth: int
+        self,
+        ctx: RunContext,
+        listing: Listing,
+        path: str,
+        mark: Fingerprint,
+        archive: ConvertFile,
+        found: Converted,
+        scope: str,
+        depth: int,
     ) -> Iterator[Event]:
         """The files of an archive as items of their own: `<archive>!/<member>`, each with the archive's fingerprint."""
         for member in found.members:
             if member.skipped:
-                yield Skipped(f"{scope}:{path}!/{member.name}", scope, member.skipped, replace(mark, locator=f"{path}!/{member.name}"))
+                yield Skipped(
+                    f"{scope}:{path}!/{member.name}",
+                    scope,
+                    member.skipped,
+                    replace(mark, locator=f"{path}!/{member.name}"),
+                )
         readable = [m for m in found.members if not m.skipped]
         files = [
-            ConvertFile(m.path, m.name.rpartition("/")[2], m.size, m.modified, f"{m.path}.unpacked", self._passwords, archive.limits) for m in readable
+            ConvertFile(
+                m.path,
+                m.name.rpartition("/")[2],
+                m.size,
+                m.modified,
+                f"{m.path}.unpacked",
+                self._passwords,
+                archive.limits,
+            )
+            for m in readable
         ]
         deep = depth >= archive.limits.depth
         for member, (file, inner) in zip(readable, ctx.convert_all(files), strict=False):
@@ -302,7 +368,12 @@ class FolderConnector:
             inside = replace(mark, locator=name)
             if isinstance(inner, Converted) and inner.members:
                 if deep:
-                    yield Skipped(f"{scope}:{name}", scope, f"archives nested over {archive.limits.depth} deep are not opened", inside)
+                    yield Skipped(
+                        f"{scope}:{name}",
+                        scope,
+                        f"archives nested over {archive.limits.depth} deep are not opened",
+                        inside,
+                    )
                 else:
                     yield from self._members(ctx, listing, name, mark, file, inner, scope, depth + 1)
             else:
@@ -313,7 +384,12 @@ class FolderConnector:
         path = display_path(entry.path)
         scope = f"folder:{ctx.account}"
         known = listing.known.by_locator.get(path)
-        return Failed(known[0].item_id if known else fresh_id(scope, path), scope, error, Fingerprint(path, entry.size, entry.mtime_ns))
+        return Failed(
+            known[0].item_id if known else fresh_id(scope, path),
+            scope,
+            error,
+            Fingerprint(path, entry.size, entry.mtime_ns),
+        )
 
 
 def _again(item: KnownItem, scope: str) -> Event:
@@ -321,7 +397,9 @@ def _again(item: KnownItem, scope: str) -> Event:
     mark = Fingerprint(item.locator, item.size, item.mtime_ns, item.digest)
     if item.state == "skipped":
         return Skipped(item.item_id, scope, item.problem, mark)
-    return Failed(item.item_id, scope, ItemError(item.code, item.problem, item.next_step, "convert", item.retryable), mark)
+    return Failed(
+        item.item_id, scope, ItemError(item.code, item.problem, item.next_step, "convert", item.retryable), mark
+    )
 
 
 def _touched(item: KnownItem, mark: Fingerprint, scope: str) -> Event:
@@ -361,7 +439,9 @@ def _source(item_id: str, path: str, mark: Fingerprint, found: Converted, scope:
         warnings=found.warnings,
     )
     paged = tuple(replace(s, ref=f"{path}#page={s.page}") if s.page and not s.ref else s for s in segments)
-    return CanonicalisedSource(item_id, item_id, scope, found.kind, " ".join(found.title.split()) or stem, paged, metadata)
+    return CanonicalisedSource(
+        item_id, item_id, scope, found.kind, " ".join(found.title.split()) or stem, paged, metadata
+    )
 
 
 def _range(segments: tuple[Segment, ...]) -> tuple[datetime, datetime] | None:

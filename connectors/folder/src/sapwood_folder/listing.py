@@ -7,9 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from sapwood_folder.walk import Entry, display_path
-
 from sapwood.sdk import KnownItem
+from sapwood_folder.walk import Entry, display_path
 
 
 @dataclass(slots=True)
@@ -55,7 +54,12 @@ class Listing:
                 self.skipped.append(entry)
                 continue
             items = by_locator.get(path)
-            if items and items[0].size == entry.size and items[0].mtime_ns == entry.mtime_ns and not _retried(items, retry_failed):
+            if (
+                items
+                and items[0].size == entry.size
+                and items[0].mtime_ns == entry.mtime_ns
+                and not _retried(items, retry_failed)
+            ):
                 unchanged += items
             else:
                 self.changed.append(entry)
@@ -77,7 +81,11 @@ class Listing:
         if held:
             return held.item_id
         name = path.rpartition("/")[2]
-        candidates = [i for i in self._vanished.get(digest, []) if i.item_id not in self._taken and ("!/" in i.locator) == ("!/" in path)]
+        candidates = [
+            i
+            for i in self._vanished.get(digest, [])
+            if i.item_id not in self._taken and ("!/" in i.locator) == ("!/" in path)
+        ]
         if "!/" in path:  # a member moves with its archive
             candidates = [i for i in candidates if i.locator.partition("!/")[2] == path.partition("!/")[2]]
         candidates.sort(key=lambda i: (i.locator.rpartition("/")[2] != name, i.locator))

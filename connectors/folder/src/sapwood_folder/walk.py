@@ -106,7 +106,9 @@ class Walk:
             target = entry.stat()
         except OSError as error:
             loop = error.errno == 40
-            return Entry(path, 0, 0, "a link that leads back to itself" if loop else "a link to something that is not there")
+            return Entry(
+                path, 0, 0, "a link that leads back to itself" if loop else "a link to something that is not there"
+            )
         kind = "folder" if stat.S_ISDIR(target.st_mode) else "file"
         return Entry(path, 0, 0, f"a link to a {kind}; the {kind} is read where it lies")
 
