@@ -65,6 +65,6 @@ def phrase_terms(run: str) -> list[str]:
     if len(run) == 1:
         return [run]
     terms = [run[:2]]
-    for a, b in itertools.pairwise(run):
+    for a, b in itertools.pairwise(run[1:]):
         terms += [a, a + b]
     return terms

@@ -5,6 +5,7 @@ A line scanner, not a parser: it must give exact offsets, never fail, and cost l
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$")
 _TABLE_RULE = re.compile(
     r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$|^ {0,3}\|[ \t]*:?-+:?[ \t]*\|[ \t]*$"
 )
-_PARAGRAPHS = re.compile(r"(?:[^\S\n]*\S[^\n]*(?:\n|\Z))+(?:[^\S\n]*\n)*")
+_PARAGRAPHS = re.compile(r"(?:[^\S\n]*\S[^\n]*(?:\n|\Z))+")
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 
 
@@ -59,11 +60,10 @@ def blocks(text: str) -> list[Block]:
     """The blocks of a text in order; their slices joined are the text."""
     if "```" in text or "~~~" in text:  # a fence may hold blank lines, so only a line scan sees its end
         return _scan(text, 0)
+    starts = [match.start() for match in _PARAGRAPHS.finditer(text)]
     found: list[Block] = []
-    for match in _PARAGRAPHS.finditer(text):
-        start, end = match.span()
-        if not found:
-            start = 0  # blank lines at the very start belong to the first block
+    # Blank lines at the very start belong to the first block, those after a block to that block.
+    for start, end in itertools.pairwise([0, *starts[1:], len(text)] if starts else []):
         part = text[start:end]
         if "#" in part or "|" in part:
             found += _scan(part, start)

@@ -62,7 +62,7 @@ class FileBatch:
         token = secrets.token_hex(6)
         self._folder = self.workspace.tmp / f"batch-{token}"
         with writing(self._folder):
-            self._folder.mkdir(mode=FOLDER_MODE, parents=True)
+            self._folder.mkdir(mode=FOLDER_MODE)
             flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
             folder, vault = f"{self._folder}/", f"{self.workspace.vault}/"
             for number, (path, data) in enumerate(self._files.items()):
@@ -112,13 +112,14 @@ class FileBatch:
 
 
 def _make_folder(folder: str) -> None:
-    """Make a folder; its parents are nearly always there already, so they are only looked at when that fails."""
+    """Make a folder and, when that fails, its parents first: each 0700, which `makedirs` gives to the last one alone."""
     try:
         os.mkdir(folder, FOLDER_MODE)
     except FileExistsError:
         pass
     except FileNotFoundError:
-        os.makedirs(folder, FOLDER_MODE, exist_ok=True)
+        _make_folder(folder.rpartition("/")[0])
+        _make_folder(folder)
 
 
 def _sync(paths: Iterable[str | Path]) -> None:
@@ -153,7 +154,7 @@ def write_atomically(path: Path, text: str) -> None:
         WorkspaceError: the disk refuses.
     """
     with writing(path):
-        path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        _make_folder(str(path.parent))
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
         handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, FILE_MODE)
         try:
@@ -174,7 +175,7 @@ def append_line(path: Path, line: str) -> None:
         WorkspaceError: the disk refuses.
     """
     with writing(path):
-        path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        _make_folder(str(path.parent))
         handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, FILE_MODE)
         try:
             size = os.fstat(handle).st_size
