@@ -105,7 +105,15 @@ def imported(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     workspace = tmp_path_factory.mktemp("corpus") / "ws"
     passwords = {"CORPUS_PDF": "baz", "CORPUS_WORD": "tika"}
     result = run_command(
-        "import", str(corpus), "--json", "--password", "env:CORPUS_PDF", "--password", "env:CORPUS_WORD", workspace=workspace, env=passwords
+        "import",
+        str(corpus),
+        "--json",
+        "--password",
+        "env:CORPUS_PDF",
+        "--password",
+        "env:CORPUS_WORD",
+        workspace=workspace,
+        env=passwords,
     )
     assert result.code == 3, result.err
     yield ImportedCorpus(workspace, result.json)

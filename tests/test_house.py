@@ -34,13 +34,19 @@ def test_no_lock_file_carries_addresses_of_an_index() -> None:
 
 
 def test_modules_stay_small() -> None:
-    long = {str(f.relative_to(ROOT)): n for f in _tracked() if f.suffix == ".py" and (n := len(f.read_text(encoding="utf-8").splitlines())) > 600}
+    long = {
+        str(f.relative_to(ROOT)): n
+        for f in _tracked()
+        if f.suffix == ".py" and (n := len(f.read_text(encoding="utf-8").splitlines())) > 600
+    }
     assert not long
 
 
 def test_help_loads_nothing_heavy() -> None:
     code = "import sys, sapwood.cli.app; print([m for m in ('apsw', 'pydantic', 'tiktoken', 'opencc', 'httpx', 'docx', 'pebble') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )
 
 
 def _floors(tree: Path) -> subprocess.CompletedProcess[str]:
@@ -76,7 +82,10 @@ def test_the_floors_hold(tree: Path) -> None:
 def test_an_import_from_a_higher_floor_is_caught(tree: Path, file: str, line: str) -> None:
     source = tree / file
     text = source.read_text(encoding="utf-8")
-    source.write_text(text.replace("from __future__ import annotations\n", f"from __future__ import annotations\n\n{line}\n", 1), encoding="utf-8")
+    source.write_text(
+        text.replace("from __future__ import annotations\n", f"from __future__ import annotations\n\n{line}\n", 1),
+        encoding="utf-8",
+    )
     assert _floors(tree).returncode != 0
 
 

@@ -42,7 +42,11 @@ class Memory:
     def __init__(self, workspace: Path | None = None, *, create: bool = False) -> None:
         self.workspace = Workspace.locate(workspace)
         if self.workspace.root.exists() and not self.workspace.root.is_dir():
-            raise WorkspaceError(f"the workspace {self.workspace.root}", "is a file where a folder is needed", "Choose another place with --workspace.")
+            raise WorkspaceError(
+                f"the workspace {self.workspace.root}",
+                "is a file where a folder is needed",
+                "Choose another place with --workspace.",
+            )
         if not create and not self.workspace.exists:
             raise WorkspaceError(
                 f"the workspace {self.workspace.root}",

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from tests.conftest import ImportedCorpus, run_command
 
 WORD = "docx/"
@@ -75,7 +74,9 @@ def test_what_stands_once_is_said_once(imported: ImportedCorpus, path: str, once
         ("zip/gbk.zip!/审计压缩包文件检索测试/集团邮件审计系统2021年自动巡检需求文档_V4.0.doc", "skipped", "empty"),
     ],
 )
-def test_what_cannot_be_read_is_named_with_its_reason(imported: ImportedCorpus, path: str, code: str, words: str) -> None:
+def test_what_cannot_be_read_is_named_with_its_reason(
+    imported: ImportedCorpus, path: str, code: str, words: str
+) -> None:
     entry = imported.file(path)
     assert entry["status"] == code and words in entry["reason"]
     assert code == "skipped" or entry["next_step"]
@@ -83,7 +84,10 @@ def test_what_cannot_be_read_is_named_with_its_reason(imported: ImportedCorpus, 
 
 def test_encrypted_files_ask_for_a_password_when_none_is_given(corpus: Path, tmp_path: Path) -> None:
     workspace = tmp_path / "ws"
-    for name, words in (("pdf/aes-256.pdf", "encrypted"), ("docx/testWORD_protected_passtika.docx", "encrypted Word document")):
+    for name, words in (
+        ("pdf/aes-256.pdf", "encrypted"),
+        ("docx/testWORD_protected_passtika.docx", "encrypted Word document"),
+    ):
         report = run_command("import", str(corpus / name), "--json", workspace=workspace)
         assert report.code == 3
         entry = report.json["files"][0]
@@ -109,7 +113,9 @@ def test_no_text_holds_control_signs_or_places_of_this_machine(imported: Importe
 
 def test_a_second_import_stores_nothing(imported: ImportedCorpus, corpus: Path) -> None:
     before = {f: f.stat().st_mtime_ns for f in (imported.workspace / "wiki" / "raw").rglob("*.md")}
-    again = run_command("import", str(corpus), "--json", workspace=imported.workspace, env={"CORPUS_PDF": "baz", "CORPUS_WORD": "tika"}).json
+    again = run_command(
+        "import", str(corpus), "--json", workspace=imported.workspace, env={"CORPUS_PDF": "baz", "CORPUS_WORD": "tika"}
+    ).json
     assert again["counts"]["stored"] == 0
     assert again["counts"]["unchanged"] == imported.report["counts"]["stored"]
     assert [f["path"] for f in again["files"]] == [f["path"] for f in imported.report["files"]]
@@ -163,7 +169,9 @@ def test_a_damaged_page_is_named_and_the_others_kept_with_their_numbers(imported
 
 def test_missing_pictures_are_reported_and_nesting_survives(imported: ImportedCorpus) -> None:
     assert len(imported.file("md/大模型应用技术原理.md")["warnings"]) == 4
-    assert re.search(r"^- RAG\n(?:.*\n)*?\s+- 向量数据库.*\n\s+- 选型标准", imported.text("md/大模型应用技术原理.md"), re.MULTILINE)
+    assert re.search(
+        r"^- RAG\n(?:.*\n)*?\s+- 向量数据库.*\n\s+- 选型标准", imported.text("md/大模型应用技术原理.md"), re.MULTILINE
+    )
 
 
 def test_notes_of_one_name_in_three_folders_are_three_notes(imported: ImportedCorpus) -> None:

@@ -13,11 +13,19 @@ from pathlib import Path
 
 import apsw
 import pytest
-
 from tests.conftest import run_command
 
 _TIMES = ("ingested_at_ms", "updated_at_ms", "created_at_ms", "computed_at_ms", "file_mtime_ns")
-_TABLES = ("mem_tree_items", "mem_tree_chunks", "mem_tree_chunk_bodies", "mem_tree_item_chunks", "mem_tree_passages", "mem_tree_score", "mem_tree_item_issues", "mem_tree_unlinks")
+_TABLES = (
+    "mem_tree_items",
+    "mem_tree_chunks",
+    "mem_tree_chunk_bodies",
+    "mem_tree_item_chunks",
+    "mem_tree_passages",
+    "mem_tree_score",
+    "mem_tree_item_issues",
+    "mem_tree_unlinks",
+)
 
 
 def _rows(workspace: Path) -> dict[str, list[tuple[object, ...]]]:
@@ -25,7 +33,11 @@ def _rows(workspace: Path) -> dict[str, list[tuple[object, ...]]]:
     db = apsw.Connection(str(workspace / "memory_tree" / "chunks.db"))
     found: dict[str, list[tuple[object, ...]]] = {}
     for table in _TABLES:
-        columns = [r[1] for r in db.execute(f"PRAGMA table_info({table})") if r[1] not in (*_TIMES, "attempts", "first_at_ms", "last_at_ms")]
+        columns = [
+            r[1]
+            for r in db.execute(f"PRAGMA table_info({table})")
+            if r[1] not in (*_TIMES, "attempts", "first_at_ms", "last_at_ms")
+        ]
         found[table] = sorted(db.execute(f"SELECT {', '.join(columns)} FROM {table}").fetchall(), key=repr)
     found["fts"] = sorted(db.execute("SELECT id FROM mem_tree_passages_fts_docsize").fetchall())
     db.close()
@@ -52,7 +64,9 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     for number in range(450):
         place = folder / f"d{number % 7}"
         place.mkdir(parents=True, exist_ok=True)
-        (place / f"{number:03d}.md").write_text(f"# Note {number}\n\n" + f"word{number} 中文{number}。 " * (3 + number % 60))
+        (place / f"{number:03d}.md").write_text(
+            f"# Note {number}\n\n" + f"word{number} 中文{number}。 " * (3 + number % 60)
+        )
     (folder / "bad.json").write_text("{")
     (folder / "skip.xyz").write_text("x")
     old = time.time() - 3600
@@ -71,7 +85,9 @@ def _start(folder: Path, workspace: Path) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.slow
-def test_killed_from_outside_at_fifty_moments_it_ends_like_an_unbroken_run(material: tuple[Path, Path], tmp_path: Path) -> None:
+def test_killed_from_outside_at_fifty_moments_it_ends_like_an_unbroken_run(
+    material: tuple[Path, Path], tmp_path: Path
+) -> None:
     folder, whole = material
     rows, files = _rows(whole), _files(whole)
     moments = random.Random(20)
@@ -122,10 +138,17 @@ main()
 
 
 @pytest.mark.parametrize("point", ["write", "rename", "commit", "unlink"])
-def test_stopped_right_before_a_step_the_next_start_heals_it(material: tuple[Path, Path], tmp_path: Path, point: str) -> None:
+def test_stopped_right_before_a_step_the_next_start_heals_it(
+    material: tuple[Path, Path], tmp_path: Path, point: str
+) -> None:
     folder, whole = material
     workspace = tmp_path / "ws"
-    done = subprocess.run([sys.executable, "-c", _STOP_AT, point, "import", str(folder), "--workspace", str(workspace)], env={**os.environ, "SAPWOOD_TIMEZONE": "UTC"}, capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", _STOP_AT, point, "import", str(folder), "--workspace", str(workspace)],
+        env={**os.environ, "SAPWOOD_TIMEZONE": "UTC"},
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode == 9, done.stderr
     assert run_command("import", str(folder), workspace=workspace).code == 3
     assert _rows(workspace) == _rows(whole)
@@ -143,7 +166,12 @@ def test_stopped_while_an_item_is_replaced_neither_version_is_lost(tmp_path: Pat
     for number in range(0, 60, 2):
         (folder / f"{number}.md").write_text(f"# {number}\n\nsecond version {number}\n")
     script = _STOP_AT.replace("n > 400", "n > 60")
-    done = subprocess.run([sys.executable, "-c", script, point, "import", str(folder), "--workspace", str(workspace)], env={**os.environ, "SAPWOOD_TIMEZONE": "UTC"}, capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script, point, "import", str(folder), "--workspace", str(workspace)],
+        env={**os.environ, "SAPWOOD_TIMEZONE": "UTC"},
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode == 9, done.stderr
     assert run_command("doctor", "--json", workspace=workspace).json["ok"]
     assert run_command("import", str(folder), workspace=workspace).code == 0
@@ -166,7 +194,12 @@ def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(material: tuple[Path, Pat
 def test_a_full_disk_says_so_and_the_old_notes_stay_whole(tmp_path: Path) -> None:
     place = tmp_path / "small"
     place.mkdir()
-    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)], capture_output=True, check=False).returncode:
+    if (
+        os.geteuid() != 0
+        or subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)], capture_output=True, check=False
+        ).returncode
+    ):
         pytest.skip("a small disk can be mounted by root only")
     try:
         folder = tmp_path / "files"

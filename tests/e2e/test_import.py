@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from tests.conftest import Result
 
 Sapwood = Callable[..., Result]
@@ -33,7 +32,11 @@ def test_stdout_holds_one_json_object_and_nothing_else(sapwood: Sapwood, folder:
     found = sapwood("search", "hello", "--json").json
     assert found["total"] == 1 and found["truncated"] is False and found["legs"] == {"text": "live"}
     hit = found["hits"][0]
-    assert hit["title"] == "A" and hit["path"].startswith("wiki/raw/document/") and hit["passages"][0]["text"].endswith("hello there")
+    assert (
+        hit["title"] == "A"
+        and hit["path"].startswith("wiki/raw/document/")
+        and hit["passages"][0]["text"].endswith("hello there")
+    )
     assert abs(sum(hit["breakdown"].values()) - hit["score"]) < 0.001
     for command in ("status", "doctor"):
         assert sapwood(command, "--json").json["ok"] is True
@@ -103,10 +106,18 @@ def test_links_hidden_and_temporary_entries_are_skipped_with_their_reasons(sapwo
     found = _status(sapwood("import", str(folder), "--json"))
     assert [p for p, (state, _) in found.items() if state == "stored"] == ["second-name.md"]
     reasons = {path: reason for path, (state, reason) in found.items() if state == "skipped"}
-    assert "a link to a folder" in reasons["loop"] and "a link to a folder" in reasons["alias"] and "not there" in reasons["broken"]
+    assert (
+        "a link to a folder" in reasons["loop"]
+        and "a link to a folder" in reasons["alias"]
+        and "not there" in reasons["broken"]
+    )
     assert "the same file as second-name.md" in reasons["real/x.md"]
     assert "version control" in reasons[".git"] and "installed packages" in reasons["node_modules"]
-    assert "temporary" in reasons["~$doc.docx"] and "temporary" in reasons["half.part"] and "lock" in reasons[".~lock.a.odt#"]
+    assert (
+        "temporary" in reasons["~$doc.docx"]
+        and "temporary" in reasons["half.part"]
+        and "lock" in reasons[".~lock.a.odt#"]
+    )
     assert "hidden" in reasons[".hidden.md"] and reasons["empty.md"] == "empty" and ".jpg" in reasons["photo.jpg"]
 
 
@@ -122,7 +133,20 @@ def test_patterns_are_kept_and_leave_out_or_take_out(sapwood: Sapwood, folder: P
 
 
 def test_names_that_are_illegal_elsewhere_all_survive(sapwood: Sapwood, folder: Path, workspace: Path) -> None:
-    names = ["a:b.md", "what?.md", "CON.md", "nul.md", "Plan.md", "plan.md", "basic-memory bug.md", "basic memory bug.md", "长" * 80 + ".md", "😀.md", "trailing .md", "日本 語.md"]
+    names = [
+        "a:b.md",
+        "what?.md",
+        "CON.md",
+        "nul.md",
+        "Plan.md",
+        "plan.md",
+        "basic-memory bug.md",
+        "basic memory bug.md",
+        "长" * 80 + ".md",
+        "😀.md",
+        "trailing .md",
+        "日本 語.md",
+    ]
     for name in names:
         (folder / name).write_text(f"# about\n\nnote called {name}\n")
     bad = os.fsencode(str(folder)) + b"/bad\xff\xfename.md"
@@ -135,7 +159,23 @@ def test_names_that_are_illegal_elsewhere_all_survive(sapwood: Sapwood, folder: 
     assert all(len(part.encode()) <= 255 for path in lowered for part in path.split("/"))
 
 
-@pytest.mark.parametrize("title", ['Fwd: 10 things that make you say "no"', "@today", "- [ ] x", "yes", "2024-01-01", "null", "会议：纪要", "a\\nb", "# x", "[x]", "1.0", "~"])
+@pytest.mark.parametrize(
+    "title",
+    [
+        'Fwd: 10 things that make you say "no"',
+        "@today",
+        "- [ ] x",
+        "yes",
+        "2024-01-01",
+        "null",
+        "会议：纪要",
+        "a\\nb",
+        "# x",
+        "[x]",
+        "1.0",
+        "~",
+    ],
+)
 def test_front_matter_parses_to_exactly_the_title(sapwood: Sapwood, folder: Path, workspace: Path, title: str) -> None:
     import json
 
@@ -163,9 +203,23 @@ def test_bad_files_are_named_and_stop_nothing(sapwood: Sapwood, folder: Path) ->
     result = sapwood("import", str(folder), "--json")
     found = _status(result)
     assert result.code == 3
-    assert {p for p, (s, _) in found.items() if s == "stored"} == {"good.md", "deep.html", "quotes.md", "escapes.json", "late.txt"}
-    assert "not text" in found["binary.md"][1] and "nested too deeply" in found["deep.json"][1] and "damaged" in found["cut.pdf"][1]
-    assert "over the limit" in found["large.txt"][1] and found["huge.txt"][0] == "skipped" and "over the limit" in found["huge.txt"][1]
+    assert {p for p, (s, _) in found.items() if s == "stored"} == {
+        "good.md",
+        "deep.html",
+        "quotes.md",
+        "escapes.json",
+        "late.txt",
+    }
+    assert (
+        "not text" in found["binary.md"][1]
+        and "nested too deeply" in found["deep.json"][1]
+        and "damaged" in found["cut.pdf"][1]
+    )
+    assert (
+        "over the limit" in found["large.txt"][1]
+        and found["huge.txt"][0] == "skipped"
+        and "over the limit" in found["huge.txt"][1]
+    )
     assert sapwood("search", "needle", "--json").json["total"] == 1
     text = sapwood("fetch", _ids(result)["escapes.json"], "--json").json["hits"][0]["content"]
     assert "a\ufffd b" in text and "u: \ufffd" in text and "v: 😀" in text
@@ -179,7 +233,10 @@ def test_a_word_file_that_unpacks_to_a_gigabyte_is_refused(sapwood: Sapwood, fol
         with archive.open("word/document.xml", "w", force_zip64=True) as out:
             for _ in range(300):
                 out.write(b"a" * 1_000_000)
-    with zipfile.ZipFile(folder / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive, archive.open("zeros.txt", "w", force_zip64=True) as out:
+    with (
+        zipfile.ZipFile(folder / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("zeros.txt", "w", force_zip64=True) as out,
+    ):
         for _ in range(300):
             out.write(b"\0" * 1_000_000)
     with zipfile.ZipFile(folder / "escape.zip", "w") as archive:
@@ -248,8 +305,14 @@ def test_one_file_can_be_imported_alone_and_deletes_nothing(sapwood: Sapwood, fo
 def test_secrets_stand_nowhere_in_the_workspace(sapwood: Sapwood, folder: Path, workspace: Path) -> None:
     key = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
     (folder / f"{key}.md").write_text(f"# Title {key}\n\nbody {key} and password: hunter2secret\n")
-    (folder / "data.json").write_text(f'{{"title": "t", "api_key": "{key}", "nested": {{"password": ["hunter2secret"]}}, "note": "see {key}"}}')
-    (folder / "page.html").write_text(f"<title>{key}</title><p>https://x.example/?token={key} hunter2secret is the password: hunter2secret</p>".replace("hunter2secret is", "it is"))
+    (folder / "data.json").write_text(
+        f'{{"title": "t", "api_key": "{key}", "nested": {{"password": ["hunter2secret"]}}, "note": "see {key}"}}'
+    )
+    (folder / "page.html").write_text(
+        f"<title>{key}</title><p>https://x.example/?token={key} hunter2secret is the password: hunter2secret</p>".replace(
+            "hunter2secret is", "it is"
+        )
+    )
     result = sapwood("import", str(folder), "--json")
     assert result.json["counts"]["stored"] == 3
     assert key not in result.out
@@ -274,7 +337,14 @@ def test_two_imports_at_once_both_end_well(sapwood: Sapwood, folder: Path) -> No
     for number in range(30):
         (folder / f"{number}.md").write_text(f"# {number}\n\ntext {number}\n")
     results: list[Result] = []
-    threads = [threading.Thread(target=lambda: results.append(sapwood("import", str(folder), "--json", env={"SAPWOOD_LOCK_WAIT_SECONDS": "60"}))) for _ in range(2)]
+    threads = [
+        threading.Thread(
+            target=lambda: results.append(
+                sapwood("import", str(folder), "--json", env={"SAPWOOD_LOCK_WAIT_SECONDS": "60"})
+            )
+        )
+        for _ in range(2)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -297,7 +367,12 @@ def test_a_console_that_cannot_show_a_sign_shows_something_else(sapwood: Sapwood
     import subprocess
     import sys
 
-    done = subprocess.run([sys.executable, "-m", "sapwood", "search", "bullet", "--workspace", str(folder.parent / "ws")], capture_output=True, env={**os.environ, "PYTHONIOENCODING": "gbk"}, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "sapwood", "search", "bullet", "--workspace", str(folder.parent / "ws")],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "gbk"},
+        check=False,
+    )
     assert done.returncode == 0 and b"emoji" in done.stdout
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.conftest import Result
 
 Sapwood = Callable[..., Result]
@@ -31,7 +30,9 @@ def _hit(sapwood: Sapwood, query: str) -> dict[str, Any]:
 def long_note(sapwood: Sapwood, folder: Path) -> Path:
     """A document of five chunks, imported."""
     file = folder / "long.md"
-    file.write_text(_document({name: f"{name} words about this part." for name in ("alpha", "beta", "gamma", "delta", "epsilon")}))
+    file.write_text(
+        _document({name: f"{name} words about this part." for name in ("alpha", "beta", "gamma", "delta", "epsilon")})
+    )
     report = sapwood("import", str(folder), "--json").json
     assert report["files"][0]["items"][0]["chunks"] == 5
     return file
@@ -55,7 +56,9 @@ def test_an_edit_is_taken_in_found_and_undone(sapwood: Sapwood, folder: Path, wo
     assert sapwood("doctor", "--json").json["ok"]
 
 
-def test_an_edit_survives_a_change_elsewhere_and_follows_a_shifted_place(sapwood: Sapwood, folder: Path, workspace: Path, long_note: Path) -> None:
+def test_an_edit_survives_a_change_elsewhere_and_follows_a_shifted_place(
+    sapwood: Sapwood, folder: Path, workspace: Path, long_note: Path
+) -> None:
     note = _note(workspace, _hit(sapwood, "gamma words"))
     note.write_text(note.read_text().replace("gamma words", "corrected gamma", 1))
     text = long_note.read_text()
@@ -71,7 +74,9 @@ def test_an_edit_survives_a_change_elsewhere_and_follows_a_shifted_place(sapwood
 
 
 @pytest.mark.parametrize("choice", ["keep", "drop"])
-def test_an_edit_whose_source_changed_waits_for_a_decision(sapwood: Sapwood, folder: Path, workspace: Path, long_note: Path, choice: str) -> None:
+def test_an_edit_whose_source_changed_waits_for_a_decision(
+    sapwood: Sapwood, folder: Path, workspace: Path, long_note: Path, choice: str
+) -> None:
     note = _note(workspace, _hit(sapwood, "gamma words"))
     note.write_text(note.read_text().replace("gamma words", "corrected gamma", 1))
     sapwood("import", str(folder))
@@ -112,7 +117,9 @@ def test_a_damaged_file_is_restored(sapwood: Sapwood, folder: Path, workspace: P
     assert note.read_text() == good and _hit(sapwood, "precious")
 
 
-def test_a_deleted_file_is_a_question_and_doctor_writes_it_again(sapwood: Sapwood, folder: Path, workspace: Path) -> None:
+def test_a_deleted_file_is_a_question_and_doctor_writes_it_again(
+    sapwood: Sapwood, folder: Path, workspace: Path
+) -> None:
     (folder / "a.md").write_text("# A\n\nprecious words\n")
     sapwood("import", str(folder))
     note = _note(workspace, _hit(sapwood, "precious"))
@@ -124,10 +131,18 @@ def test_a_deleted_file_is_a_question_and_doctor_writes_it_again(sapwood: Sapwoo
 
 
 def _answers(sapwood: Sapwood, queries: list[str]) -> list[Any]:
-    return [[(h["node_id"], h["path"], h["content"], h["score"], h["date"]) for h in sapwood("search", q, "--json").json["hits"]] for q in queries]
+    return [
+        [
+            (h["node_id"], h["path"], h["content"], h["score"], h["date"])
+            for h in sapwood("search", q, "--json").json["hits"]
+        ]
+        for q in queries
+    ]
 
 
-def test_the_vault_alone_gives_the_same_ids_and_answers(sapwood: Sapwood, folder: Path, workspace: Path, long_note: Path) -> None:
+def test_the_vault_alone_gives_the_same_ids_and_answers(
+    sapwood: Sapwood, folder: Path, workspace: Path, long_note: Path
+) -> None:
     (folder / "会议.md").write_text("# 会议纪要\n\n讨论了预算。\n")
     (folder / "gone.md").write_text("to be removed\n")
     (folder / "old.md").write_text("to be moved, rare word quokka\n")
@@ -151,13 +166,23 @@ def test_the_vault_alone_gives_the_same_ids_and_answers(sapwood: Sapwood, folder
     assert sapwood("search", "removed", "--json").json["total"] == 0
 
 
-def test_after_a_rebuild_the_next_import_stores_nothing_twice(sapwood: Sapwood, folder: Path, workspace: Path, long_note: Path) -> None:
+def test_after_a_rebuild_the_next_import_stores_nothing_twice(
+    sapwood: Sapwood, folder: Path, workspace: Path, long_note: Path
+) -> None:
     shutil.rmtree(workspace / "memory_tree")
     sapwood("rebuild")
-    assert sapwood("import", str(folder), "--json").json["counts"] == {"stored": 0, "unchanged": 1, "removed": 0, "skipped": 0, "failed": 0}
+    assert sapwood("import", str(folder), "--json").json["counts"] == {
+        "stored": 0,
+        "unchanged": 1,
+        "removed": 0,
+        "skipped": 0,
+        "failed": 0,
+    }
 
 
-def test_a_damaged_manifest_loses_one_item_until_the_next_import(sapwood: Sapwood, folder: Path, workspace: Path) -> None:
+def test_a_damaged_manifest_loses_one_item_until_the_next_import(
+    sapwood: Sapwood, folder: Path, workspace: Path
+) -> None:
     for name in ("a", "b"):
         (folder / f"{name}.md").write_text(f"words of {name}{name}\n")
     sapwood("import", str(folder))
@@ -165,7 +190,13 @@ def test_a_damaged_manifest_loses_one_item_until_the_next_import(sapwood: Sapwoo
     manifests[0].write_text("{half")
     shutil.rmtree(workspace / "memory_tree")
     rebuilt = sapwood("rebuild", "--json")
-    assert rebuilt.code == 3 and rebuilt.json["checks"][0]["facts"] == {"items": 1, "chunks": 1, "edits": 0, "lost": 1, "unclaimed": 1}
+    assert rebuilt.code == 3 and rebuilt.json["checks"][0]["facts"] == {
+        "items": 1,
+        "chunks": 1,
+        "edits": 0,
+        "lost": 1,
+        "unclaimed": 1,
+    }
     assert sapwood("import", str(folder), "--json").json["counts"]["stored"] == 1
     assert sapwood("doctor", "--json").json["ok"]
 

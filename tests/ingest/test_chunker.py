@@ -94,7 +94,9 @@ def test_an_empty_text_has_no_chunk() -> None:
 def test_a_chunk_id_is_the_published_recipe() -> None:
     import hashlib
 
-    expected = hashlib.sha256(b"document\0folder:a:b\0" + (3).to_bytes(4, "big") + b"\0" + "中 text".encode()).hexdigest()[:32]
+    expected = hashlib.sha256(
+        b"document\0folder:a:b\0" + (3).to_bytes(4, "big") + b"\0" + "中 text".encode()
+    ).hexdigest()[:32]
     assert chunk_id("document", "folder:a:b", 3, "中 text") == expected
 
 

@@ -27,7 +27,9 @@ def test_the_installed_plugins_are_listed_without_importing_them() -> None:
     assert out == ["['documents', 'folder']", "[]"]
 
 
-def test_two_distributions_with_one_key_are_an_error_that_names_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_distributions_with_one_key_are_an_error_that_names_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _distribution(tmp_path, "first-one", "twin", "twin_a", "")
     _distribution(tmp_path, "second-one", "twin", "twin_b", "")
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -48,7 +50,9 @@ def test_two_distributions_with_one_key_are_an_error_that_names_both(tmp_path: P
         ("from sapwood.sdk import hookimpl\n@hookimpl\ndef convert(file, extra): pass", "extra"),
     ],
 )
-def test_a_broken_plugin_is_named_with_the_command_that_removes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, said: str) -> None:
+def test_a_broken_plugin_is_named_with_the_command_that_removes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, said: str
+) -> None:
     name = f"broken-{abs(hash(body))}"
     _distribution(tmp_path, name, "broken", name.replace("-", "_"), body)
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -53,7 +53,10 @@ FULL = CanonicalisedSource(
     "C1",
     Kind.CHAT,
     "general",
-    (Segment("1", "hi", NOW, "Al", "https://x/1"), Segment("2", "早", NOW + timedelta(hours=1), "Bo", page=None, headers=(("To", "x"),))),
+    (
+        Segment("1", "hi", NOW, "Al", "https://x/1"),
+        Segment("2", "早", NOW + timedelta(hours=1), "Bo", page=None, headers=(("To", "x"),)),
+    ),
     Metadata(
         owner="me",
         timestamp=NOW,
@@ -106,7 +109,9 @@ def test_naive_times_are_refused_and_others_become_utc() -> None:
         Metadata(timestamp=datetime(2026, 1, 1))
     with pytest.raises(ValueError, match="no time zone"):
         Segment("1", "x", datetime(2026, 1, 1))
-    assert Metadata(timestamp=NOW.astimezone(timezone(timedelta(hours=8))), date_source=DateSource.SAID).timestamp == NOW
+    assert (
+        Metadata(timestamp=NOW.astimezone(timezone(timedelta(hours=8))), date_source=DateSource.SAID).timestamp == NOW
+    )
 
 
 @pytest.mark.parametrize(
@@ -121,7 +126,14 @@ def test_naive_times_are_refused_and_others_become_utc() -> None:
     ],
 )
 def test_an_item_that_breaks_the_contract_cannot_be_made(change: dict[str, object]) -> None:
-    fields = {"item_id": "a:b:c", "source_id": "a:b:c", "scope": "s", "kind": Kind.DOCUMENT, "title": "T", "segments": (Segment("1", "x"),)}
+    fields = {
+        "item_id": "a:b:c",
+        "source_id": "a:b:c",
+        "scope": "s",
+        "kind": Kind.DOCUMENT,
+        "title": "T",
+        "segments": (Segment("1", "x"),),
+    }
     with pytest.raises(ValueError):
         CanonicalisedSource(**(fields | change))  # type: ignore[arg-type]
 
@@ -132,17 +144,26 @@ def test_a_chat_is_rendered_in_the_briefs_shape_sorted_and_escaped() -> None:
         messages=[Message("2", NOW + timedelta(minutes=1), "Bo", "two\n## no heading", "https://x/2"), Message("1", NOW, "Al", "one"), Message("3", NOW, "Al", "  ")],
     )  # fmt: skip
     assert source is not None
-    assert source.markdown == "## 2026-05-04T09:30:00Z — Al\none\n\n## 2026-05-04T09:31:00Z — Bo\ntwo\n\\## no heading\n"
+    assert (
+        source.markdown == "## 2026-05-04T09:30:00Z — Al\none\n\n## 2026-05-04T09:31:00Z — Bo\ntwo\n\\## no heading\n"
+    )
     assert source.metadata.time_range == (NOW, NOW + timedelta(minutes=1))
     assert source.metadata.source_ref == "https://x/2"
 
 
 def test_a_mail_is_rendered_in_the_briefs_shape() -> None:
     source = canonicalise_email(
-        item_id="m:a:t", source_id="m:a:inbox", scope="inbox", title="Hello", messages=[MailMessage("1", NOW, "Al <al@x.org>", ("bo@x.org",), "Hello", "Hi\n---\nAl")]
+        item_id="m:a:t",
+        source_id="m:a:inbox",
+        scope="inbox",
+        title="Hello",
+        messages=[MailMessage("1", NOW, "Al <al@x.org>", ("bo@x.org",), "Hello", "Hi\n---\nAl")],
     )
     assert source is not None
-    assert source.markdown == "---\nFrom: Al <al@x.org>\nTo: bo@x.org\nSubject: Hello\nDate: 2026-05-04T09:30:00Z\n\nHi\n\\---\nAl\n"
+    assert (
+        source.markdown
+        == "---\nFrom: Al <al@x.org>\nTo: bo@x.org\nSubject: Hello\nDate: 2026-05-04T09:30:00Z\n\nHi\n\\---\nAl\n"
+    )
     assert Person(name="Al", address="al@x.org", role="sender") in source.metadata.people
 
 
@@ -166,7 +187,20 @@ def test_spans_cover_the_text_and_give_each_segment_back(kind: Kind, bodies: lis
 def test_requests_and_conversions_survive_json() -> None:
     request = PullRequest({"a": 1}, containers=("x",), since=NOW, max_items=3, retry_failed=True)
     assert PullRequest.from_json(json.loads(json.dumps(request.to_json()))) == request
-    converted = Converted("T", (Segment("1", "x"),), Kind.DOCUMENT, NOW, None, (Person(name="Al"),), ("t",), (), "text/plain", ("w",), "", (Member("m", "/p", 1, NOW),))
+    converted = Converted(
+        "T",
+        (Segment("1", "x"),),
+        Kind.DOCUMENT,
+        NOW,
+        None,
+        (Person(name="Al"),),
+        ("t",),
+        (),
+        "text/plain",
+        ("w",),
+        "",
+        (Member("m", "/p", 1, NOW),),
+    )
     assert Converted.from_json(json.loads(json.dumps(converted.to_json()))) == converted
 
 
@@ -174,7 +208,12 @@ def test_a_convert_error_crosses_a_process_border() -> None:
     import pickle
 
     error = pickle.loads(pickle.dumps(ConvertError("encrypted", "is encrypted", "Give it.", retryable=True)))
-    assert (error.code, error.message, error.next_step, error.retryable) == ("encrypted", "is encrypted", "Give it.", True)
+    assert (error.code, error.message, error.next_step, error.retryable) == (
+        "encrypted",
+        "is encrypted",
+        "Give it.",
+        True,
+    )
 
 
 def test_a_configuration_takes_references_and_no_secrets() -> None:

@@ -146,7 +146,9 @@ def test_personal_numbers_go_only_when_asked_for() -> None:
     assert Redaction().text(text) == text
     cut = Redaction(personal=True).text(text)
     assert cut.count(REDACTED) == 3
-    assert Redaction(personal=True).text("订单 110105194912310021 号") == "订单 110105194912310021 号"  # wrong check digit
+    assert (
+        Redaction(personal=True).text("订单 110105194912310021 号") == "订单 110105194912310021 号"
+    )  # wrong check digit
 
 
 def test_hits_are_counted_by_class_and_never_kept() -> None:

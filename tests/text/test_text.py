@@ -35,7 +35,17 @@ def test_glyphs_become_letters_and_punctuation_stays_chinese() -> None:
     assert repair_glyphs("⿊⺠⻓ ﬁn，（ＡＩ）") == "黑民长 fin，（ＡＩ）"
 
 
-@pytest.mark.parametrize(("a", "b"), [("ＡＩ２０２４", "ai2024"), ("ｃｏｄｅ", "CODE"), ("ｶﾀｶﾅ", "カタカナ"), ("頭髮", "头发"), ("蜀道難", "蜀道难"), ("Straße", "STRASSE")])
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("ＡＩ２０２４", "ai2024"),
+        ("ｃｏｄｅ", "CODE"),
+        ("ｶﾀｶﾅ", "カタカナ"),
+        ("頭髮", "头发"),
+        ("蜀道難", "蜀道难"),
+        ("Straße", "STRASSE"),
+    ],
+)
 def test_spellings_of_one_word_fold_to_one_form(a: str, b: str) -> None:
     assert fold(a) == fold(b)
 
@@ -68,7 +78,7 @@ def test_a_missing_rank_file_is_an_error_at_once(monkeypatch: pytest.MonkeyPatch
     tokens.encoder.cache_clear()
 
 
-@given(st.text(alphabet="你好。！？；… .!?ab1\n\"”", max_size=200))
+@given(st.text(alphabet='你好。！？；… .!?ab1\n"”', max_size=200))
 def test_sentences_joined_give_the_text(text: str) -> None:
     ends = sentence_ends(text)
     assert ends == sorted(set(ends)) or text == ""
@@ -125,7 +135,9 @@ def test_different_texts_have_slugs_that_differ_even_where_case_is_ignored(a: st
         assert slug(a).casefold() != slug(b).casefold()
 
 
-@pytest.mark.parametrize("title", ["a:b", "what?", "CON", "nul.md", "note.", "note ", "../x", "长" * 300, "😀", "", "产品群"])
+@pytest.mark.parametrize(
+    "title", ["a:b", "what?", "CON", "nul.md", "note.", "note ", "../x", "长" * 300, "😀", "", "产品群"]
+)
 def test_hostile_titles_give_safe_names(title: str) -> None:
     assert is_safe_name(slug(title))
 
@@ -139,7 +151,13 @@ def test_blocks_joined_give_the_text(text: str) -> None:
 
 def test_blocks_know_headings_fences_tables_and_lists() -> None:
     text = "# One\n\npara\n\n```\n# no heading\n\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- x\n- y\n"
-    assert [b.kind for b in blocks(text)] == [BlockKind.HEADING, BlockKind.PARAGRAPH, BlockKind.FENCE, BlockKind.TABLE, BlockKind.LIST]
+    assert [b.kind for b in blocks(text)] == [
+        BlockKind.HEADING,
+        BlockKind.PARAGRAPH,
+        BlockKind.FENCE,
+        BlockKind.TABLE,
+        BlockKind.LIST,
+    ]
 
 
 def test_front_matter_needs_both_its_lines() -> None:
