@@ -82,6 +82,9 @@ class ItemView:
             segment = self.segments[indices[owner]] if owner is not None else None
             moment = to_ms(segment.at) if segment and segment.at else self.timestamp_ms
             body = content[passage.start : passage.end]
+            if self.kind is Kind.CHAT and segment and body.startswith("## "):
+                # The heading's stamp is one word to the index; author and day are indexed as people write them.
+                body = f"{segment.author} {body.partition(chr(10))[2]}"
             author = segment.author if segment else ""
             found.append(
                 PreparedPassage(

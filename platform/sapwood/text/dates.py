@@ -114,15 +114,8 @@ def _zone_of(mark: str | None, default: tzinfo) -> tzinfo:
 
 
 def date_words(moment: datetime, zone: tzinfo = UTC) -> str:
-    """The ways in which people name a day, for the index: numbers, English and Chinese names of month and weekday."""
-    return day_words(moment.astimezone(zone).date())
-
-
-def day_words(day: date) -> str:
-    """See `date_words`."""
+    """The ways in which people name a day, for the index: numbers with and without zero, month and weekday in both
+    languages. Few words, since they count in the length of every passage."""
+    day: date = moment.astimezone(zone).date()
     month = _ENGLISH_MONTHS[day.month - 1].capitalize()
-    weekday = day.weekday()
-    return (
-        f"{day.isoformat()} {day.day} {month} {day.year} {_WEEKDAYS[weekday]} "
-        f"{day.year}年{day.month}月{day.day}日 {_CHINESE_WEEKDAYS[weekday]}"
-    )
+    return f"{day.isoformat()} {day.day} {month} {day.month}月 {_WEEKDAYS[day.weekday()]} {_CHINESE_WEEKDAYS[day.weekday()]}"

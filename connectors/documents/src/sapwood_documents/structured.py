@@ -13,11 +13,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sapwood.sdk import Converted, ConvertError, ConvertFile, Segment
+from sapwood.sdk.sources import Kind
 from sapwood_documents.reading import read_text
 
 MAX_DEPTH = 64
 MAX_LINES = 200_000
 _ID_KEYS = ("id", "_id", "uuid", "dia_id", "message_id", "msg_id", "ts", "key", "guid")
+_TEXT_KEYS = ("text", "content", "message", "body", "msg")
 _AUTHOR_KEYS = ("speaker", "author", "sender", "from", "user_name", "username", "user", "name")
 _TIME_NAME = re.compile(r"(?:time|date|created|updated|edited|modified|timestamp|_at$|At$|^ts$|usec)", re.IGNORECASE)
 _TITLE_KEYS = ("title", "subject", "headline", "标题", "name")
@@ -43,14 +45,16 @@ def convert(file: ConvertFile) -> Converted:
     if head is not None and (body := "\n".join(_outline(head, 0, budget))):
         segments.append(Segment("data", body))
     used: set[str] = {"data"}
+    talk = head is None and _is_talk(records)
     for number, record in enumerate(records):
         if budget.lines <= 0:
             break
-        segments.append(_record(record, number, budget, used))
+        segments.append(_record(record, number, budget, used, talk=talk))
     owner = data if isinstance(data, dict) else {}
     return Converted(
         title=_title(owner),
         segments=tuple(s for s in segments if s.text.strip()),
+        kind=Kind.CHAT if talk else Kind.DOCUMENT,
         created=_dated(owner, _CREATED),
         modified=_dated(owner, _MODIFIED),
         tags=_labels(owner),
@@ -120,7 +124,18 @@ def _records(data: Any) -> tuple[Any, list[Any]]:
     return data, []
 
 
-def _record(record: Any, number: int, budget: _Budget, used: set[str]) -> Segment:
+def _is_talk(records: list[Any]) -> bool:
+    """True when every record is a dated message: a text, an author, a time."""
+    return bool(records) and all(
+        isinstance(r, dict)
+        and any(isinstance(r.get(k), str) for k in _TEXT_KEYS)
+        and any(isinstance(r.get(k), str) for k in _AUTHOR_KEYS)
+        and any(_TIME_NAME.search(str(k)) and _time(v) for k, v in r.items())
+        for r in records
+    )
+
+
+def _record(record: Any, number: int, budget: _Budget, used: set[str], *, talk: bool) -> Segment:
     native_id, author, at = f"r{number}", "", None
     if isinstance(record, dict):
         given = next(
@@ -131,6 +146,20 @@ def _record(record: Any, number: int, budget: _Budget, used: set[str]) -> Segmen
         author = next((" ".join(record[k].split())[:80] for k in _AUTHOR_KEYS if isinstance(record.get(k), str)), "")
         at = next((m for k, v in record.items() if _TIME_NAME.search(str(k)) and (m := _time(v))), None)
     used.add(native_id)
+    if talk:  # id, author and time stand in the message's heading and row; every other field follows its text
+        text_key = next(k for k in _TEXT_KEYS if isinstance(record.get(k), str))
+        said = {
+            text_key,
+            *(k for k in _ID_KEYS if str(record.get(k)) == native_id),
+            *(k for k in _AUTHOR_KEYS if record.get(k) == author),
+        }
+        rest = {
+            k: v
+            for k, v in record.items()
+            if k not in said and not (_TIME_NAME.search(str(k)) and _time(v) == at) and v not in (None, "", [], {})
+        }
+        budget.lines -= 1
+        return Segment(native_id, "\n".join([record[text_key], *_outline(rest, 0, budget)]), at, author)
     return Segment(native_id, "\n".join(_outline(record, 0, budget)), at, author)
 
 
