@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -104,7 +105,7 @@ def test_a_chunk_id_is_the_published_recipe() -> None:
 @given(st.text(alphabet="ab 中。.\n#:-", max_size=1500))
 def test_passages_cover_all_that_is_not_blank_in_order(text: str) -> None:
     passages = split(text, [], dialogue=False)
-    assert all(a.end <= b.start for a, b in zip(passages, passages[1:], strict=False))
+    assert all(a.end <= b.start for a, b in itertools.pairwise(passages))
     covered = "".join(text[p.start : p.end] for p in passages)
     assert "".join(covered.split()) == "".join(text.split())
 
