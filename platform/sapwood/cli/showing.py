@@ -32,7 +32,7 @@ def show_hits(query: str, response: QueryResponse, workspace: Path) -> None:
         say("   " + _snippet(text, query)[: max(width * 3, 200)])
         say()
     more = f" of {response.total}" if response.truncated else ""
-    say(f"{len(response.hits)}{more} hits")
+    say(f"{len(response.hits)}{more} {'hit' if len(response.hits) == 1 and not more else 'hits'}")
 
 
 def _snippet(text: str, query: str) -> str:
