@@ -22,7 +22,11 @@ def _children_cpu() -> float:
 def _import(folder: Path, workspace: Path) -> tuple[float, float]:
     """CPU seconds of all processes, and wall seconds."""
     before, began = _children_cpu(), time.perf_counter()
-    subprocess.run([sys.executable, "-m", "sapwood", "import", str(folder), "--workspace", str(workspace)], check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-m", "sapwood", "import", str(folder), "--workspace", str(workspace)],
+        check=True,
+        capture_output=True,
+    )
     return _children_cpu() - before, time.perf_counter() - began
 
 

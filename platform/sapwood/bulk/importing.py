@@ -8,6 +8,7 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
+from sapwood.bulk.host import ReadingHost
 from sapwood.config import Settings
 from sapwood.errors import ConfigurationError
 from sapwood.plugins.process import ConnectorProcess, RunSettings
@@ -16,7 +17,6 @@ from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
 from sapwood.sync.connections import Connection, load_connections, save_connection
 from sapwood.sync.run import Observer, Run, RunReport
-from sapwood.sync.secrets import resolve
 from sapwood.text.redact import Redaction
 from sapwood.workspace import Workspace
 
@@ -133,27 +133,11 @@ def folder_connection(workspace: Workspace, root: Path, options: ImportOptions, 
     if held is not None and config == held.config:
         return held
     with ConnectorProcess("folder", config, "", settings) as process:
-        report = process.check(_OnlySecrets())
+        report = process.check(ReadingHost())
     account = held.account if held else report.account
     connection = Connection("folder", held.name if held else account, account, config)
     save_connection(workspace, connection)
     return connection
-
-
-class _OnlySecrets:
-    """What a check may ask: nothing is stored yet."""
-
-    def known_page(self, after: int) -> tuple[list[list[Any]], int | None]:
-        return [], None
-
-    def known_item(self, item_id: str) -> list[Any] | None:
-        return None
-
-    def kv_get(self, key: str) -> Any:
-        return None
-
-    def secret(self, reference: str) -> str:
-        return resolve(reference)
 
 
 def add_run(report: ImportReport, run: RunReport, database: Database, *, list_unchanged: bool) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
+from sapwood.bulk.host import ReadingHost
 from sapwood.bulk.importing import FileReport, ImportOptions, ImportReport, folder_config, wanted
 from sapwood.config import Settings
 from sapwood.plugins.process import ConnectorProcess, RunSettings, SeenMany
@@ -14,29 +14,8 @@ from sapwood.sdk.events import Failed, Seen, Skipped
 from sapwood.sdk.sources import CanonicalisedSource
 from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
-from sapwood.sync.secrets import resolve
 from sapwood.text.redact import Redaction
 from sapwood.workspace import Workspace
-
-
-class _Host:
-    """Answers a connector from what is stored, if anything is."""
-
-    def __init__(self, store: ConnectionStore | None, connection_id: int | None) -> None:
-        self._store = store
-        self._id = connection_id
-
-    def known_page(self, after: int) -> tuple[list[list[Any]], int | None]:
-        return self._store.known_page(self._id, after) if self._store and self._id is not None else ([], None)
-
-    def known_item(self, item_id: str) -> list[Any] | None:
-        return self._store.known_item(self._id, item_id) if self._store and self._id is not None else None
-
-    def kv_get(self, key: str) -> Any:
-        return self._store.kv_get(self._id, key) if self._store and self._id is not None else None
-
-    def secret(self, reference: str) -> str:
-        return resolve(reference)
 
 
 def preview(workspace: Workspace, settings: Settings, paths: list[Path], options: ImportOptions) -> ImportReport:
@@ -56,12 +35,14 @@ def preview(workspace: Workspace, settings: Settings, paths: list[Path], options
                 root, only = wanted(path)
                 config = folder_config(workspace, root, options)[1]
                 with ConnectorProcess("folder", config, "", run_settings) as process:
-                    account = process.check(_Host(None, None)).account
+                    account = process.check(ReadingHost()).account
                 known = (
                     next((row[0] for row in store.all() if row[1:3] == ("folder", account)), None) if store else None
                 )
                 with ConnectorProcess("folder", config, account, run_settings) as process:
-                    for event in process.pull(PullRequest(mode=PullMode.PREVIEW, containers=only), _Host(store, known)):
+                    for event in process.pull(
+                        PullRequest(mode=PullMode.PREVIEW, containers=only), ReadingHost(store, known)
+                    ):
                         _note(report, event, redaction)
     finally:
         if database:

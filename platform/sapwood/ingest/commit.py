@@ -19,7 +19,7 @@ from sapwood.ingest.prepare import ItemView, PreparedChunk, PreparedItem, dump, 
 from sapwood.ingest.score import fast_score
 from sapwood.sdk.sources import CanonicalisedSource, DateSource, Kind, Metadata, Segment, unescape
 from sapwood.store.database import Database
-from sapwood.store.items import ChunkRow, ItemRow, ItemStore, NewChunk
+from sapwood.store.items import ChunkRow, ItemRow, ItemStore
 from sapwood.text.redact import Redaction
 from sapwood.vault import chunkfile
 from sapwood.vault.files import FileBatch
@@ -282,18 +282,11 @@ class Writer:
 
     def _write_rows(self, plan: _Plan, stats: dict[str, tuple[int, int]], now: int) -> list[str]:
         item = plan.item
-        metadata = item.metadata
         self._items.put_item(item)
         if plan.old:
             self._items.release_chunks(item.item_no)
-        tags = tuple(metadata.get("tags", ()))
         for chunk in plan.chunks:
-            size, mtime_ns = stats[chunk.content_path]
-            new = NewChunk(
-                chunk.chunk_id, chunk.seq, chunk.start, chunk.end, chunk.prefix, chunk.suffix, chunk.source_ref, chunk.range_ms,
-                chunk.token_count, chunk.content_path, chunk.content_sha256, chunk.headings, chunk.pages, chunk.original, size, mtime_ns,
-            )  # fmt: skip
-            self._items.put_chunk(item, new, metadata.get("owner", ""), tags, chunk.shown[:PREVIEW], now)
+            self._items.put_chunk(item, chunk, stats[chunk.content_path], chunk.shown[:PREVIEW], now)
             if chunk.edited is not None:
                 self._items.set_edit(chunk.chunk_id, chunk.edited, now)
         index_passages(self._items, item, plan.prepared.view, plan.chunks, now, fresh=not plan.old)
@@ -325,12 +318,8 @@ def index_passages(
     scores: list[tuple[Any, ...]] = []
     tags = tuple(item.metadata.get("tags", ()))
     for chunk in chunks:
-        prepared = PreparedChunk(
-            chunk.chunk_id, chunk.seq, chunk.start, chunk.end, chunk.prefix, chunk.suffix, chunk.original, chunk.content_sha256,
-            chunk.token_count, chunk.headings, chunk.pages, chunk.range_ms, chunk.source_ref,
-        )  # fmt: skip
         terms: list[str] = []
-        for p in view.passages(prepared, chunk.edited):
+        for p in view.passages(chunk):
             rows.append((chunk.seq, p.start, p.end, p.timestamp_ms, p.author, p.native_id, p.source_ref, p.page))
             texts.append(p.fts)
             terms += p.fts[1].split()

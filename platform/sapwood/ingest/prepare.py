@@ -12,6 +12,7 @@ from sapwood.clock import from_ms, to_ms
 from sapwood.ingest.chunker import chunk, covered, pages_of
 from sapwood.ingest.passages import is_dialogue, split
 from sapwood.sdk.sources import CanonicalisedSource, DateSource, Kind, Segment, Span, render
+from sapwood.store.items import ChunkRow
 from sapwood.text.dates import date_words
 from sapwood.text.fold import index_text
 from sapwood.vault.chunkfile import body_sha256
@@ -68,15 +69,15 @@ class ItemView:
     _dates: dict[int, str] = field(default_factory=dict)
     _titles: dict[tuple[str, ...], str] = field(default_factory=dict)
 
-    def passages(self, chunk_: PreparedChunk, shown: str | None = None) -> list[PreparedPassage]:
-        """The passages of one chunk. `shown` is the user's version where there is one: its messages are unknown."""
-        content = chunk_.content if shown is None else shown
-        indices = covered(self.spans, chunk_.start, chunk_.end)
-        shift = len(chunk_.prefix) - chunk_.start
-        borders = [self.spans[i].start + shift for i in indices] if shown is None else []
+    def passages(self, row: ChunkRow) -> list[PreparedPassage]:
+        """The passages of what a chunk shows. In a version that the user edited, its messages are unknown."""
+        content = row.shown
+        indices = covered(self.spans, row.start, row.end)
+        shift = len(row.prefix) - row.start
+        borders = [self.spans[i].start + shift for i in indices] if row.edited is None else []
         found: list[PreparedPassage] = []
         at = 0
-        for passage in split(content, borders, self.dialogue, chunk_.headings):
+        for passage in split(content, borders, self.dialogue, row.headings):
             owner = self._segment_at(borders, indices, passage.start, at)
             at = owner if owner is not None else at
             segment = self.segments[indices[owner]] if owner is not None else None

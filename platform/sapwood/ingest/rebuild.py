@@ -16,7 +16,7 @@ from sapwood.ingest.commit import index_passages, item_view
 from sapwood.ingest.notes import PREVIEW, item_from_manifest
 from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
-from sapwood.store.items import ItemStore, NewChunk
+from sapwood.store.items import ChunkRow, ItemStore
 from sapwood.vault import chunkfile
 from sapwood.vault.manifest import Manifest, manifest_files
 from sapwood.workspace import Workspace
@@ -101,7 +101,7 @@ def _restore(
         report.lost.append((name, f"is damaged ({error}); the next sync reads its item again"))
         return
     items = ItemStore(database)
-    found: list[tuple[NewChunk, str | None, bool]] = []
+    found: list[tuple[ChunkRow, tuple[int, int]]] = []
     for entry in manifest.chunks:
         claimed.add(entry.path)
         path = workspace.vault / entry.path
@@ -127,26 +127,16 @@ def _restore(
         if original is None and edited is None:
             report.lost.append((entry.path, f"{note.damaged}; the next sync reads its item again"))
             return
-        size, mtime = (stat.st_size, stat.st_mtime_ns) if stat else (0, 0)
-        found.append(
-            (
-                NewChunk(
-                    entry.chunk_id, entry.seq, entry.start, entry.end, entry.prefix, entry.suffix, entry.source_ref, entry.range_ms, entry.tokens,
-                    entry.path, entry.sha256, entry.headings, entry.pages, original if original is not None else str(edited), size, mtime,
-                ),
-                edited,
-                lost,
-            )
+        chunk = ChunkRow(
+            entry.chunk_id, entry.seq, entry.start, entry.end, entry.prefix, entry.suffix, entry.source_ref, entry.range_ms, entry.tokens, entry.path,
+            entry.sha256, entry.headings, entry.pages, original if original is not None else str(edited), edited, lost, "pending_extraction", now,
         )  # fmt: skip
-    metadata = item.metadata
-    tags = tuple(metadata.get("tags", ()))
+        found.append((chunk, (stat.st_size, stat.st_mtime_ns) if stat else (0, 0)))
     items.put_item(item)
-    for chunk, edited, lost in found:
-        items.put_chunk(
-            item, chunk, metadata.get("owner", ""), tags, (edited or chunk.original)[:PREVIEW], item.ingested_at_ms
-        )
-        if edited is not None:
-            items.set_edit(chunk.chunk_id, edited, now, original_lost=lost)
+    for chunk, seen in found:
+        items.put_chunk(item, chunk, seen, chunk.shown[:PREVIEW], item.ingested_at_ms)
+        if chunk.edited is not None:
+            items.set_edit(chunk.chunk_id, chunk.edited, now, original_lost=chunk.original_lost)
             report.edits += 1
     rows = items.chunks(item.item_no)
     index_passages(items, item, item_view(item, rows, zone), rows, now, fresh=True)

@@ -101,28 +101,6 @@ class ChunkRow:
         return self.original if self.edited is None else self.edited
 
 
-@dataclass(frozen=True, slots=True)
-class NewChunk:
-    """What `put_chunk` writes."""
-
-    chunk_id: str
-    seq: int
-    start: int
-    end: int
-    prefix: str
-    suffix: str
-    source_ref: str
-    range_ms: tuple[int, int] | None
-    token_count: int
-    content_path: str
-    content_sha256: str
-    headings: tuple[str, ...]
-    pages: tuple[int, ...]
-    original: str
-    file_size: int
-    file_mtime_ns: int
-
-
 class ItemStore:
     """Queries over one connection; the caller holds the transaction."""
 
@@ -186,10 +164,12 @@ class ItemStore:
             for r in rows
         ]  # fmt: skip
 
-    def put_chunk(
-        self, item: ItemRow, chunk: NewChunk, owner: str, tags: tuple[str, ...], preview: str, now_ms: int
-    ) -> None:
-        """Insert a chunk, or bring the metadata of an equal one up to date, and hold it by the item."""
+    def put_chunk(self, item: ItemRow, chunk: ChunkRow, file: tuple[int, int], preview: str, now_ms: int) -> None:
+        """Insert a chunk, or bring the metadata of an equal one up to date, and hold it by the item. An edit is set apart.
+
+        `file` is size and time of its file, `preview` the start of what is shown.
+        """
+        metadata = item.metadata
         start, end = chunk.range_ms or (None, None)
         self._db.run(
             "INSERT INTO mem_tree_chunks (id, source_kind, source_id, source_ref, owner, timestamp_ms, time_range_start_ms, time_range_end_ms, "
@@ -199,10 +179,10 @@ class ItemStore:
             "tags_json = excluded.tags_json, content = excluded.content, headings_json = excluded.headings_json, pages_json = excluded.pages_json, "
             "file_size = excluded.file_size, file_mtime_ns = excluded.file_mtime_ns",
             (
-                chunk.chunk_id, item.kind, item.source_id, chunk.source_ref, owner,
-                start if start is not None else item.timestamp_ms, start, end, json.dumps(tags, ensure_ascii=False), preview,
+                chunk.chunk_id, item.kind, item.source_id, chunk.source_ref, metadata.get("owner", ""),
+                start if start is not None else item.timestamp_ms, start, end, json.dumps(metadata.get("tags", []), ensure_ascii=False), preview,
                 chunk.token_count, chunk.seq, now_ms, chunk.content_path, chunk.content_sha256,
-                json.dumps(chunk.headings, ensure_ascii=False), json.dumps(chunk.pages), chunk.file_size, chunk.file_mtime_ns,
+                json.dumps(chunk.headings, ensure_ascii=False), json.dumps(chunk.pages), *file,
             ),
         )  # fmt: skip
         self._db.run(
@@ -328,10 +308,6 @@ class ItemStore:
     def unlinks(self) -> list[str]:
         """Logged files that no chunk has taken into use again."""
         return [row[0] for row in self._db.rows("SELECT path FROM mem_tree_unlinks")]
-
-    def path_in_use(self, path: str) -> bool:
-        """True when a chunk's file lies there."""
-        return self._db.value("SELECT 1 FROM mem_tree_chunks WHERE content_path = ?", (path,)) is not None
 
     def forget_unlinks(self, paths: list[str]) -> None:
         """They are gone."""
