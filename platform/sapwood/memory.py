@@ -117,14 +117,18 @@ class Memory:
         chosen = list(paths)
         with self.workspace.writer_lock(self.settings.lock_wait_seconds, on_wait):
             recover(self.workspace, self.database)
-            changes = scan_vault(self.workspace, self.database, self.zone)
-            report.vault = asdict(changes)
+
+            def look_at_vault() -> None:
+                if not report.vault:
+                    report.vault = asdict(scan_vault(self.workspace, self.database, self.zone))
+
             for path in chosen:
                 if stopped():
                     break
                 run = import_path(
-                    self.workspace, self.database, self.settings, self.zone, path, options, observer, started
-                )
+                    self.workspace, self.database, self.settings, self.zone, path, options, observer, started,
+                    look_at_vault,
+                )  # fmt: skip
                 add_run(report, run, self.database, list_unchanged=list_unchanged)
             report.seconds = time.monotonic() - began
             when = iso_z(now())

@@ -68,7 +68,7 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
             f"# Note {number}\n\n" + f"word{number} 中文{number}。 " * (3 + number % 60)
         )
     (folder / "bad.json").write_text("{")
-    (folder / "skip.xyz").write_text("x")
+    (folder / "skip.xyz").write_bytes(b"\x00")
     old = time.time() - 3600
     for file in folder.rglob("*"):
         os.utime(file, (old, old))

@@ -286,7 +286,7 @@ def test_a_touched_file_is_not_stored_again_and_a_future_clock_is_no_obstacle(sa
 
 def test_a_dry_run_writes_nothing(sapwood: Sapwood, folder: Path, workspace: Path) -> None:
     (folder / "a.md").write_text("words\n")
-    (folder / "b.xyz").write_text("words\n")
+    (folder / "b.xyz").write_bytes(b"\x00\x01\x02")
     result = sapwood("import", str(folder), "--json", "--dry-run")
     assert result.json["counts"] == {"stored": 1, "unchanged": 0, "removed": 0, "skipped": 1, "failed": 0}
     assert not workspace.exists()

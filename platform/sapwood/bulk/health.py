@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -99,7 +100,8 @@ def _connection(store: ConnectionStore, connection_id: int, connector: str, acco
 
 
 def _missing(workspace: Workspace, database: Database) -> list[str]:
-    return [path for _, path, _, _ in VaultFiles(database).stats() if not (workspace.vault / path).exists()][:_SHOWN]
+    root = f"{workspace.vault}{os.sep}"
+    return [path for _, path, _, _ in VaultFiles(database).stats() if not os.path.exists(root + path)][:_SHOWN]
 
 
 def doctor(workspace: Workspace, database: Database, *, repair: bool) -> Report:

@@ -86,8 +86,10 @@ def import_path(
     options: ImportOptions,
     observer: Observer | None,
     started: Callable[[Run], None],
+    meanwhile: Callable[[], None] | None = None,
 ) -> RunReport:
-    """Run the connection of a folder, or of the folder that holds a file. `started` is told of the run, to cancel it.
+    """Run the connection of a folder, or of the folder that holds a file. `started` is told of the run, to cancel it;
+    `meanwhile` is done while its connector starts.
 
     Raises:
         ConfigurationError: the path is not there; PluginError: the folder connector is missing or broken.
@@ -101,7 +103,7 @@ def import_path(
     )  # fmt: skip
     started(run)
     request = PullRequest(containers=only, retry_failed=options.retry_failed)
-    return run.execute(request)
+    return run.execute(request, meanwhile)
 
 
 def wanted(path: Path) -> tuple[Path, tuple[str, ...]]:

@@ -19,7 +19,7 @@ from sapwood.sdk import hooks
 if TYPE_CHECKING:
     from sapwood.sdk.connector import ConnectorSpec
 
-__all__ = ["LoadedPlugin", "PluginInfo", "connector_spec", "list_plugins", "load_plugin"]
+__all__ = ["LoadedPlugin", "PluginInfo", "connector_spec", "list_plugins", "load_plugin", "plugins_fingerprint"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,11 @@ def list_plugins() -> list[PluginInfo]:
         problem = f"{' and '.join(names)} both claim the key {key!r}. Keep one: pip uninstall {names[-1]}."
         found += [PluginInfo(i.key, i.module, i.distribution, i.version, problem) for i in infos.values()]
     return found
+
+
+def plugins_fingerprint() -> str:
+    """Distributions and versions of all installed plugins: another value means that other files may be readable."""
+    return " ".join(sorted({f"{info.distribution}=={info.version}" for info in list_plugins()}))
 
 
 @functools.cache

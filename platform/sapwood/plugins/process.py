@@ -121,12 +121,17 @@ class ConnectorProcess:
         raise self._crashed()
 
     def pull(self, request: PullRequest, services: HostServices) -> Iterator[Event | SeenMany | KvSet]:
-        """The connector's events as they come. Ends when the connector is done.
+        """Start the connector, and give its events as they come. Ends when the connector is done.
+
+        The connector works from the moment of this call, not from the first event that is taken.
 
         Raises:
             ConnectorError, PluginError: as the connector says; ConnectorCrashed when its process ends without a word.
         """
         self._send({"start": {**self._start, "action": "pull", "request": request.to_json()}})
+        return self._events(services)
+
+    def _events(self, services: HostServices) -> Iterator[Event | SeenMany | KvSet]:
         for message in self._messages(services):
             if "event" in message:
                 try:

@@ -73,7 +73,8 @@ class PullRequest:
         containers: only these, by id; empty for all.
         since, until: aware bounds of event time, for backfills.
         max_items: stop after so many; None for no limit.
-        retry_failed: read failed items again even when their originals have not changed.
+        retry_failed: read failed and skipped items again even when their originals have not changed: a person asked
+            for it, or the installed plugins are not those of the last run and may read what those could not.
     """
 
     checkpoint: Mapping[str, Any] | None = None

@@ -22,13 +22,18 @@ _BY_EXTENSION = {
     ),
 }  # fmt: skip
 
+# Text by its bytes, yet not for reading as it stands: formats that want a reader of their own, drawings, keys.
+_NOT_PLAIN = frozenset(
+    ["eml", "mbox", "mbx", "msg", "ics", "vcf", "rtf", "ipynb", "opml", "srt", "vtt", "enex", "fodt", "fods", "mht", "mhtml", "svg", "ps", "eps", "ai", "dxf", "pem", "crt", "cer", "csr", "key", "p7s", "p12", "pfx", "ppk", "gpg", "sig", "map", "lock"]
+)  # fmt: skip
+
 
 @hookimpl
 def convert(file: ConvertFile) -> Converted | None:
-    """Read the file when its extension is one of ours; a file without extension when it is text."""
+    """Read the file when its extension is one of ours; any other, or none (`README.Debian`, `LICENSE`), when it is text."""
     module = _BY_EXTENSION.get(file.extension)
     if module is None:
-        if file.extension and not file.extension.isdigit():
+        if file.extension in _NOT_PLAIN:
             return None
         plain = import_module("sapwood_documents.plain")
         return plain.convert(file) if plain.looks_like_text(file.path) else None

@@ -105,7 +105,6 @@ class FolderConnector:
         """List, then read what is new or changed."""
         scope = f"folder:{ctx.account}"
         walk = Walk(self._config.root, self._config.include, self._config.exclude, self._config.max_file_mb * 1_000_000)
-        known = Known.load(ctx.known.all())
         try:
             entries = list(self._wanted(walk, request.containers))
         except OSError as error:
@@ -114,6 +113,7 @@ class FolderConnector:
                 f"The folder cannot be listed: {error.strerror or error}.",
                 hint="Is its disk connected? Nothing was deleted.",
             ) from error
+        known = Known.load(ctx.known.all())
         if not entries and not walk.unlisted and known.by_locator:
             raise ListError(
                 scope,
@@ -319,7 +319,7 @@ class FolderConnector:
                 scope,
                 f"files of type .{extension} are not read"
                 if extension
-                else "files without an extension are not read unless they are text",
+                else "has no extension, and is no text",
                 mark,
             )
         if isinstance(found, ConvertError):

@@ -40,6 +40,7 @@ class Listing:
 
     def __init__(self, entries: list[Entry], known: Known, *, retry_failed: bool = False) -> None:
         self.known = known
+        self._retry_failed = retry_failed
         self.unchanged: list[KnownItem] = []
         self.changed: list[Entry] = []
         self.skipped: list[Entry] = []
@@ -73,7 +74,8 @@ class Listing:
     def same_content(self, entry: Entry, digest: str) -> list[KnownItem]:
         """The stored items of this file when its bytes have not changed, only its time."""
         items = self.known.by_locator.get(display_path(entry.path), [])
-        return items if items and all(item.digest == digest and not item.retryable for item in items) else []
+        same = bool(items) and all(item.digest == digest for item in items)
+        return items if same and not _retried(items, self._retry_failed) else []
 
     def id_for(self, scope: str, path: str, digest: str) -> str:
         """The id of a file: the one it has, the one of the vanished file with the same content, or a new one."""
@@ -104,4 +106,4 @@ def fresh_id(scope: str, path: str) -> str:
 
 
 def _retried(items: list[KnownItem], retry_failed: bool) -> bool:
-    return any(item.retryable or (retry_failed and item.state == "failed") for item in items)
+    return any(item.retryable or (retry_failed and item.state != "stored") for item in items)
