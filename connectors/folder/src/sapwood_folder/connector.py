@@ -317,9 +317,7 @@ class FolderConnector:
             return Skipped(
                 item_id,
                 scope,
-                f"files of type .{extension} are not read"
-                if extension
-                else "has no extension, and is no text",
+                f"files of type .{extension} are not read" if extension else "has no extension, and is no text",
                 mark,
             )
         if isinstance(found, ConvertError):
