@@ -102,7 +102,7 @@ class Memory:
             started: told of each run, to be able to cancel it.
             stopped: asked between two runs.
             on_wait: called once when another process holds the workspace.
-            list_unchanged: name unchanged files in the report too.
+            list_unchanged: name unchanged files even when nothing else happened; they are always counted.
 
         Raises:
             ConfigurationError, WorkspaceError, PluginError: it could not run.
@@ -132,12 +132,11 @@ class Memory:
                 add_run(report, run, self.database, list_unchanged=list_unchanged)
             report.seconds = time.monotonic() - began
             when = iso_z(now())
-            if any(report.counts[state] for state in ("stored", "removed", "failed")) or report.messages:
-                report.note = f"wiki/{REPORTS}/import-{when.replace(':', '')}.md"
-                redaction = Redaction(self.settings.redact_personal)
-                write_atomically(
-                    self.workspace.root / report.note, report_note(report, [str(p) for p in chosen], redaction, when)
-                )
+            report.note = self._fresh_note(f"wiki/{REPORTS}/import-{when.replace(':', '')}")
+            redaction = Redaction(self.settings.redact_personal)
+            write_atomically(
+                self.workspace.root / report.note, report_note(report, [str(p) for p in chosen], redaction, when)
+            )
         return report
 
     def preview_import(self, paths: Iterable[Path], options: ImportOptions) -> ImportReport:
@@ -265,6 +264,14 @@ class Memory:
                 }
             )  # fmt: skip
         return found
+
+    def _fresh_note(self, stem: str) -> str:
+        """A path for a report that no earlier report of the same second has."""
+        number, path = 1, f"{stem}.md"
+        while (self.workspace.root / path).exists():
+            number += 1
+            path = f"{stem}-{number}.md"
+        return path
 
     def _set_aside(self) -> None:
         for suffix in ("", "-wal", "-shm"):

@@ -101,7 +101,7 @@ def _connection(store: ConnectionStore, connection_id: int, connector: str, acco
 
 def _missing(workspace: Workspace, database: Database) -> list[str]:
     root = f"{workspace.vault}{os.sep}"
-    return [path for _, path, _, _ in VaultFiles(database).stats() if not os.path.exists(root + path)][:_SHOWN]
+    return [path for path, _, _ in VaultFiles(database).stats() if not os.path.exists(root + path)][:_SHOWN]
 
 
 def doctor(workspace: Workspace, database: Database, *, repair: bool) -> Report:

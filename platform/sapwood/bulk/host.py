@@ -15,11 +15,11 @@ class ReadingHost:
         self._store = store
         self._id = connection_id
 
-    def known_page(self, after: int) -> tuple[list[list[Any]], int | None]:
-        """Rows of stored items, skips and failures."""
-        return self._store.known_page(self._id, after) if self._store and self._id is not None else ([], None)
+    def known_page(self, after: int) -> tuple[str, int | None]:
+        """Stored items, skips and failures."""
+        return self._store.known_page(self._id, after) if self._store and self._id is not None else ("[]", None)
 
-    def known_item(self, item_id: str) -> list[Any] | None:
+    def known_item(self, item_id: str) -> tuple[Any, ...] | None:
         """One row."""
         return self._store.known_item(self._id, item_id) if self._store and self._id is not None else None
 

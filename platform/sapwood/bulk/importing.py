@@ -166,7 +166,8 @@ def add_run(report: ImportReport, run: RunReport, database: Database, *, list_un
     report.removed += run.removed
     for state in report.counts:
         report.counts[state] += run.counts[state]
-    if list_unchanged and run.unchanged:
+    happened = any(run.counts[state] for state in ("stored", "removed")) or run.message or run.held
+    if run.unchanged and (list_unchanged or happened):
         written = {f.path for f in report.files}
         for item_id, locator, title, chunks in ConnectionStore(database).stored_items(run.connection_id):
             if locator not in written:
@@ -191,6 +192,11 @@ def report_note(report: ImportReport, paths: list[str], redaction: Redaction, wh
     ]
     lines += ["Folders: " + ", ".join(f"`{redaction.reference(path)}`" for path in paths), ""]
     lines += [f"> {message}\n" for message in report.messages]
+    if report.counts["unchanged"] and not any(f.status == "unchanged" for f in report.files):
+        lines += [
+            "Nothing changed. The last report in which something was stored or removed names the unchanged files.",
+            "",
+        ]
     for state, heading in (
         ("failed", "Failed"),
         ("skipped", "Skipped"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -39,6 +40,7 @@ DebugOption = Annotated[bool, typer.Option("--debug", help="Show where an error 
 
 def main() -> None:
     """The console script."""
+    gc.set_threshold(100_000, 20, 20)  # as in plugins.child: many lasting objects, few cycles
     prepare_streams()
     app()
 

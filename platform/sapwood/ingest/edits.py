@@ -40,18 +40,20 @@ def scan_vault(workspace: Workspace, database: Database, zone: tzinfo = UTC) -> 
     Needs the writer lock.
     """
     changes = VaultChanges()
+    files = VaultFiles(database)
     root = str(workspace.vault) + os.sep
-    suspects: list[tuple[str, str]] = []
-    for chunk_id, path, size, mtime_ns in VaultFiles(database).stats():
+    look = os.stat
+    suspects: list[str] = []
+    for path, size, mtime_ns in files.stats():
         try:
-            stat = os.stat(root + path)
+            stat = look(root + path)
         except OSError:
             changes.missing.append(path)
             continue
         if stat.st_mtime_ns != mtime_ns or stat.st_size != size:
-            suspects.append((chunk_id, path))
-    for chunk_id, path in suspects:
-        _look_at(workspace, database, chunk_id, path, zone, changes)
+            suspects.append(path)
+    for path in suspects:
+        _look_at(workspace, database, files.chunk_at(path), path, zone, changes)
     return changes
 
 

@@ -6,6 +6,7 @@ the protocol.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import tempfile
@@ -21,12 +22,15 @@ from sapwood.sdk.connector import PullRequest
 from sapwood.sdk.errors import ConnectorError
 from sapwood.sdk.events import Seen, event_to_json
 
-_SEEN_BATCH = 500
+_SEEN_BATCH = 5000
+# Listings make hundreds of thousands of small lasting objects and no cycles; the default of 700 looks at them over and over.
+_COLLECT_AFTER = 100_000
 
 
 def main() -> None:
     """Read the start message, act, report, exit."""
     die_with_parent()
+    gc.set_threshold(_COLLECT_AFTER, 20, 20)
     outgoing = os.fdopen(os.dup(1), "wb", buffering=1 << 16)
     os.dup2(2, 1)
     link = Link(sys.stdin.buffer, outgoing)

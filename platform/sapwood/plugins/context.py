@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import queue
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from itertools import count, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -32,7 +32,7 @@ class Link:
         self._outgoing = outgoing
         self._lock = threading.Lock()
         self._answers: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-        self._numbers = itertools.count(1)
+        self._numbers = count(1)
         self.cancelled = threading.Event()
 
     def start(self) -> dict[str, Any]:
@@ -75,8 +75,7 @@ class _ParentKnown:
         after = 0
         while True:
             page = self._link.ask("known", after=after)
-            for row in page["rows"]:
-                yield KnownItem(*row)
+            yield from starmap(KnownItem, page["rows"])
             after = page["after"]
             if after is None:
                 return

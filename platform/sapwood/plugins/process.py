@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from sapwood.errors import ConfigurationError, ConnectorCrashed, PluginError
-from sapwood.plugins.protocol import read_message, write_message
+from sapwood.plugins.protocol import encode_message, read_message, write_line
 from sapwood.sdk import errors as sdk_errors
 from sapwood.sdk.connector import CheckReport, PullRequest
 from sapwood.sdk.events import Event, event_from_json
@@ -26,10 +27,10 @@ log = logging.getLogger(__name__)
 class HostServices(Protocol):
     """What a connector may ask of the host during a run."""
 
-    def known_page(self, after: int) -> tuple[list[list[Any]], int | None]:
-        """Rows of KnownItem fields after a position, and the next position or None."""
+    def known_page(self, after: int) -> tuple[str, int | None]:
+        """A JSON array of KnownItem fields after a position, and the next position or None."""
 
-    def known_item(self, item_id: str) -> list[Any] | None:
+    def known_item(self, item_id: str) -> tuple[Any, ...] | None:
         """One row."""
 
     def kv_get(self, key: str) -> Any:
@@ -167,7 +168,10 @@ class ConnectorProcess:
                 ) from error
             if message is None:
                 return
-            if "ask" in message:
+            if message.get("ask") == "known":
+                rows, after = services.known_page(message["after"])
+                self._send_line(f'{{"answer":{message["id"]:d},"value":{{"rows":{rows},"after":{json.dumps(after)}}}}}')
+            elif "ask" in message:
                 self._send(self._answer(message, services))
             elif "log" in message:
                 log.log(getattr(logging, message["log"][0], logging.INFO), "%s: %s", self._key, message["log"][1])
@@ -180,9 +184,6 @@ class ConnectorProcess:
         number = message["id"]
         try:
             match message["ask"]:
-                case "known":
-                    rows, after = services.known_page(message["after"])
-                    return {"answer": number, "value": {"rows": rows, "after": after}}
                 case "known_item":
                     return {"answer": number, "value": services.known_item(message["item_id"])}
                 case "kv_get":
@@ -249,10 +250,13 @@ class ConnectorProcess:
         )
 
     def _send(self, message: dict[str, Any]) -> None:
+        self._send_line(encode_message(message))
+
+    def _send_line(self, line: str) -> None:
         stream = self._running().stdin
         assert stream is not None
         try:
-            write_message(stream, message)  # type: ignore[arg-type]
+            write_line(stream, line)  # type: ignore[arg-type]
         except BrokenPipeError:
             pass  # its end is noticed where its output is read
 

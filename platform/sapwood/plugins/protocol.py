@@ -12,16 +12,21 @@ from typing import Any, BinaryIO
 
 MAX_LINE = 64 * 1024 * 1024
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+encode_message = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
 def write_message(stream: BinaryIO, message: dict[str, Any]) -> None:
-    """Write one line and flush it.
+    """Write one message as a line; see `write_line`."""
+    write_line(stream, encode_message(message))
+
+
+def write_line(stream: BinaryIO, text: str) -> None:
+    """Write one line of JSON and flush it.
 
     Raises:
         ValueError: the line would be longer than 64 MiB.
     """
-    line = _encode(message).encode("utf-8", "surrogatepass")
+    line = text.encode("utf-8", "surrogatepass")
     if len(line) > MAX_LINE:
         raise ValueError(f"a message of {len(line)} bytes is longer than the {MAX_LINE} that a line may have")
     stream.write(line + b"\n")

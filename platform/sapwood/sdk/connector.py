@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from sapwood.sdk.convert import Converted, ConvertError, ConvertFile
 from sapwood.sdk.events import Event
@@ -126,11 +126,10 @@ class CheckReport:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class KnownItem:
+class KnownItem(NamedTuple):
     """What the host holds of one item of this connection.
 
-    `state` is stored, skipped or failed; for the last two, `code`, `problem` and `next_step` say why and what helps.
+    A tuple, since a connector may look at hundreds of thousands of them to find what is new. `state` is stored, skipped or failed; for the last two, `code`, `problem` and `next_step` say why and what helps.
     """
 
     item_id: str

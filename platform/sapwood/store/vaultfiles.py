@@ -14,9 +14,13 @@ class VaultFiles:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    def stats(self) -> list[tuple[str, str, int, int]]:
-        """`(chunk_id, path, size, mtime_ns)` of every chunk's file as last seen."""
-        return self._db.rows("SELECT id, content_path, file_size, file_mtime_ns FROM mem_tree_chunks")
+    def stats(self) -> Iterator[tuple[str, int, int]]:
+        """`(path, size, mtime_ns)` of every chunk's file as last seen."""
+        return self._db.each("SELECT content_path, file_size, file_mtime_ns FROM mem_tree_chunks")
+
+    def chunk_at(self, path: str) -> str:
+        """The id of the chunk whose file lies at a path; empty when none does."""
+        return str(self._db.value("SELECT id FROM mem_tree_chunks WHERE content_path = ?", (path,)) or "")
 
     def holders(self, chunk_id: str) -> list[int]:
         """Numbers of the items that hold a chunk, ascending."""
@@ -29,7 +33,7 @@ class VaultFiles:
 
     def holders_of_path(self, path: str) -> list[int]:
         """Numbers of the items whose chunk lies at a path."""
-        chunk_id = self._db.value("SELECT id FROM mem_tree_chunks WHERE content_path = ?", (path,))
+        chunk_id = self.chunk_at(path)
         return self.holders(chunk_id) if chunk_id else []
 
     def connection_of(self, connection_id: int) -> tuple[str, str, str]:

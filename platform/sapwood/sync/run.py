@@ -366,11 +366,11 @@ class Run:
 
     # -- what the connector may ask -------------------------------------------------------------------------------
 
-    def known_page(self, after: int) -> tuple[list[list[Any]], int | None]:
+    def known_page(self, after: int) -> tuple[str, int | None]:
         """See `plugins.process.HostServices`."""
         return self._store.known_page(self._id, after)
 
-    def known_item(self, item_id: str) -> list[Any] | None:
+    def known_item(self, item_id: str) -> tuple[Any, ...] | None:
         """See `plugins.process.HostServices`."""
         return self._store.known_item(self._id, item_id)
 

@@ -113,7 +113,7 @@ class FolderConnector:
                 f"The folder cannot be listed: {error.strerror or error}.",
                 hint="Is its disk connected? Nothing was deleted.",
             ) from error
-        known = Known.load(ctx.known.all())
+        known = Known(ctx.known.all())
         if not entries and not walk.unlisted and known.by_locator:
             raise ListError(
                 scope,
@@ -403,7 +403,7 @@ def _again(item: KnownItem, scope: str) -> Event:
 def _touched(item: KnownItem, mark: Fingerprint, scope: str) -> Event:
     if item.state == "stored":
         return Seen(item.item_id, scope, item.revision, mark)
-    return _again(replace(item, size=mark.size, mtime_ns=mark.mtime_ns, digest=mark.digest), scope)
+    return _again(item._replace(size=mark.size, mtime_ns=mark.mtime_ns, digest=mark.digest), scope)
 
 
 def _moment(mtime_ns: int) -> datetime | None:

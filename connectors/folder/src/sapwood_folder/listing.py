@@ -5,28 +5,31 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from functools import cached_property
 
 from sapwood.sdk import KnownItem
 from sapwood_folder.walk import Entry, display_path
 
 
-@dataclass(slots=True)
 class Known:
     """Stored items, failures and skips by where they lie; members of an archive under the archive's path."""
 
-    by_locator: dict[str, list[KnownItem]] = field(default_factory=dict)
-    ids: set[str] = field(default_factory=set)
-
-    @classmethod
-    def load(cls, items: Iterable[KnownItem]) -> Known:
-        """Index them."""
-        known = cls()
+    def __init__(self, items: Iterable[KnownItem]) -> None:
+        self.by_locator: dict[str, list[KnownItem]] = {}
+        by_locator = self.by_locator
         for item in items:
-            place = item.locator.partition("!/")[0] if "!/" in item.locator else item.locator
-            known.by_locator.setdefault(place, []).append(item)
-            known.ids.add(item.item_id)
-        return known
+            place = item.locator
+            if "!/" in place:
+                place = place.partition("!/")[0]
+            if place in by_locator:
+                by_locator[place].append(item)
+            else:
+                by_locator[place] = [item]
+
+    @cached_property
+    def ids(self) -> set[str]:
+        """Every id that is taken."""
+        return {item.item_id for items in self.by_locator.values() for item in items}
 
 
 class Listing:
@@ -40,36 +43,36 @@ class Listing:
 
     def __init__(self, entries: list[Entry], known: Known, *, retry_failed: bool = False) -> None:
         self.known = known
+        self._entries = entries
         self._retry_failed = retry_failed
         self.unchanged: list[KnownItem] = []
         self.changed: list[Entry] = []
         self.skipped: list[Entry] = []
         self._taken: set[str] = set()
-        present: set[str] = set()
         by_locator = known.by_locator
         unchanged = self.unchanged
-        for entry in entries:
-            path = entry.path if entry.path.isascii() else display_path(entry.path)
-            present.add(path)
-            if entry.skip:
+        for entry in entries:  # the loop that every unchanged file of a run goes through
+            path, size, mtime_ns, skip, _ = entry
+            if skip:
                 self.skipped.append(entry)
                 continue
-            items = by_locator.get(path)
-            if (
-                items
-                and items[0].size == entry.size
-                and items[0].mtime_ns == entry.mtime_ns
-                and not _retried(items, retry_failed)
-            ):
-                unchanged += items
-            else:
+            items = by_locator.get(path if path.isascii() else display_path(path))
+            if items is None or items[0].size != size or items[0].mtime_ns != mtime_ns or _retried(items, retry_failed):
                 self.changed.append(entry)
-        self._vanished: dict[str, list[KnownItem]] = defaultdict(list)
-        for locator, items in by_locator.items():
+            else:
+                unchanged += items
+
+    @cached_property
+    def _vanished(self) -> dict[str, list[KnownItem]]:
+        """Stored items whose files are not where they were, by digest."""
+        present = {display_path(entry.path) for entry in self._entries}
+        vanished: dict[str, list[KnownItem]] = defaultdict(list)
+        for locator, items in self.known.by_locator.items():
             if locator not in present:
                 for item in items:
                     if item.digest and item.state == "stored":
-                        self._vanished[item.digest].append(item)
+                        vanished[item.digest].append(item)
+        return vanished
 
     def same_content(self, entry: Entry, digest: str) -> list[KnownItem]:
         """The stored items of this file when its bytes have not changed, only its time."""
@@ -106,4 +109,4 @@ def fresh_id(scope: str, path: str) -> str:
 
 
 def _retried(items: list[KnownItem], retry_failed: bool) -> bool:
-    return any(item.retryable or (retry_failed and item.state != "stored") for item in items)
+    return any([item.retryable or (retry_failed and item.state != "stored") for item in items])  # noqa: C419 — a list is faster for the usual one

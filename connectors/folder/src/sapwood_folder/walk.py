@@ -22,7 +22,6 @@ _SKIPPED_FOLDERS = {
     ".mypy_cache": "program cache", ".pytest_cache": "program cache", ".ruff_cache": "program cache", ".cache": "program cache",
     "__macosx": "system data", "$recycle.bin": "deleted files", "system volume information": "system data", "lost+found": "system data",
 }  # fmt: skip
-# One search tells the many ordinary names from the few that need a reason.
 _ODD_NAME = re.compile(
     r"(?P<cloud>^\..*\.icloud$|\.(?:gdoc|gsheet|gslides|gform|gdraw|gmap|gsite|gtable|icloud)$)"
     r"|(?P<system>^(?:\.ds_store|(?:eh)?thumbs\.db|desktop\.ini|icon\r)$)"
@@ -31,6 +30,16 @@ _ODD_NAME = re.compile(
     r"|(?P<hidden>^\.)",
     re.IGNORECASE | re.DOTALL,
 )
+# Asked of every name before the pattern, which costs more than the rest of a file's listing.
+_ODD_EXTENSIONS = frozenset(
+    ["icloud", "gdoc", "gsheet", "gslides", "gform", "gdraw", "gmap", "gsite", "gtable", "db", "ini", "lck", "lock", "tmp", "temp", "part", "partial", "crdownload", "download", "swo", "swp"]
+)  # fmt: skip
+
+
+def _may_be_odd(name: str) -> bool:
+    return name[0] in ".~#" or name[-1] in "~\r" or name.rpartition(".")[2].lower() in _ODD_EXTENSIONS
+
+
 _ODD_REASON = {
     "cloud": "in the cloud only; it is not downloaded",
     "system": "a file of the operating system",
@@ -76,10 +85,13 @@ class Walk:
                 self.unlisted.append((display_path(folder) or ".", error.strerror or str(error)))
                 continue
             inner: list[str] = []
+            before = f"{folder}/" if folder else ""
             for entry in found:
-                path = f"{folder}/{entry.name}" if folder else entry.name
+                path = before + entry.name
                 try:
-                    if entry.is_symlink():
+                    if entry.is_file(follow_symlinks=False):
+                        yield self._file(entry, path, seen_files)
+                    elif entry.is_symlink():
                         yield self._link(entry, path)
                     elif entry.is_dir(follow_symlinks=False):
                         reason = self._folder_reason(entry.name, path)
@@ -94,7 +106,7 @@ class Walk:
                         else:
                             inner.append(path)
                     else:
-                        yield self._file(entry, path, seen_files)
+                        yield Entry(path, 0, 0, "not a regular file")
                 except FileNotFoundError:
                     continue  # gone between listing and looking: the same as never there
                 except OSError as error:
@@ -122,20 +134,18 @@ class Walk:
 
     def _file(self, entry: os.DirEntry[str], path: str, seen: dict[tuple[int, int], str]) -> Entry:
         info = entry.stat(follow_symlinks=False)
-        odd = _ODD_NAME.search(entry.name)
-        skip = _ODD_REASON[odd.lastgroup or ""] if odd else ""
-        if not stat.S_ISREG(info.st_mode):
-            skip = "not a regular file"
-        elif not skip:
-            if self.include or self.exclude:
-                skip = self._excluded(path)
-                if skip:
-                    return Entry(path, info.st_size, info.st_mtime_ns, skip, True)
+        size = info.st_size
+        if _may_be_odd(entry.name) and (odd := _ODD_NAME.search(entry.name)):
+            return Entry(path, size, info.st_mtime_ns, _ODD_REASON[odd.lastgroup or ""])
+        if (self.include or self.exclude) and (skip := self._excluded(path)):
+            return Entry(path, size, info.st_mtime_ns, skip, True)
+        skip = ""
+        if size == 0 or size > 65_536:
             skip = self._size_reason(info)
-            if not skip and info.st_nlink > 1:
-                first = seen.setdefault((info.st_dev, info.st_ino), path)
-                skip = f"the same file as {display_path(first)}" if first != path else ""
-        return Entry(path, info.st_size, info.st_mtime_ns, skip)
+        if not skip and info.st_nlink > 1:
+            first = seen.setdefault((info.st_dev, info.st_ino), path)
+            skip = f"the same file as {display_path(first)}" if first != path else ""
+        return Entry(path, size, info.st_mtime_ns, skip)
 
     def _excluded(self, path: str) -> str:
         if self.include and not any(_matches(path, pattern) for pattern in self.include):
@@ -148,7 +158,7 @@ class Walk:
             return "empty"
         if size > self.max_size:
             return f"{size / 1e6:,.0f} MB, over the limit of {self.max_size / 1e6:,.0f} MB"
-        if size > 65_536 and info.st_blocks == 0:
+        if info.st_blocks == 0:
             return _ODD_REASON["cloud"]
         return ""
 
