@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import threading
@@ -395,3 +396,17 @@ def test_an_unreadable_folder_is_named_and_its_items_stay(sapwood: Sapwood, fold
     finally:
         (folder / "in").chmod(0o700)
     assert result.json["counts"]["removed"] == 0 and _status(result)["in/"][0] == "failed"
+
+
+def test_a_message_is_found_by_the_day_that_it_says_not_by_its_files_time(sapwood: Sapwood, folder: Path) -> None:
+    records = [
+        {"id": f"m{n}", "speaker": "Mel" if n % 2 else "Ann", "text": f"words number {n}", "time": f"2023-05-0{n}T10:00:00Z"}
+        for n in range(1, 5)
+    ]
+    (folder / "talk.json").write_text(json.dumps(records), encoding="utf-8")
+    sapwood("import", str(folder))
+    hits = sapwood("search", "3 May 2023", "--unit", "passage", "--json").json["hits"]
+    assert hits[0]["passages"][0]["native_id"] == "m3"
+    assert hits[0]["date"] == "2023-05-03T10:00:00Z"
+    item = sapwood("search", "words", "--unit", "item", "--json").json["hits"][0]
+    assert item["date_source"] == "said"

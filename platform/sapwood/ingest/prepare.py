@@ -81,7 +81,8 @@ class ItemView:
             owner = self._segment_at(borders, indices, passage.start, at)
             at = owner if owner is not None else at
             segment = self.segments[indices[owner]] if owner is not None else None
-            moment = to_ms(segment.at) if segment and segment.at else self.timestamp_ms
+            said = to_ms(segment.at) if segment and segment.at else None
+            moment = said if said is not None else self.timestamp_ms
             body = content[passage.start : passage.end]
             if self.kind is Kind.CHAT and segment and body.startswith("## "):
                 # The heading's stamp is one word to the index; author and day are indexed as people write them.
@@ -91,7 +92,7 @@ class ItemView:
                 PreparedPassage(
                     passage.start, passage.end, moment, author,
                     segment.native_id if segment else "", segment.ref if segment else "", segment.page if segment else None,
-                    (self._title_words(passage.headings), index_text(body), self._date_words(moment)),
+                    (self._title_words(passage.headings), index_text(body), self._date_words(said)),
                 )
             )  # fmt: skip
         return found
@@ -109,8 +110,12 @@ class ItemView:
             self._titles[headings] = index_text(" ".join([self.title, *headings]))
         return self._titles[headings]
 
-    def _date_words(self, moment: int | None) -> str:
-        if moment is None or self.date_source in (DateSource.FILE, DateSource.UNKNOWN):
+    def _date_words(self, said: int | None) -> str:
+        """The words of a passage's day: its own, else its item's unless that is only a file's time."""
+        moment = said
+        if moment is None and self.date_source not in (DateSource.FILE, DateSource.UNKNOWN):
+            moment = self.timestamp_ms
+        if moment is None:
             return ""
         day = moment // 86_400_000
         if day not in self._dates:

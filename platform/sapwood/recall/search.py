@@ -3,8 +3,9 @@
 score = own BM25 + shares of the passages next to it + its item's BM25.
 
 The item's BM25 takes a term's frequency as the number of the item's passages that hold it, and its length in
-passages, k1 = 1.2, b = 0.75; it needs no second index. On dated chats this equals an index of whole sessions, and the
-second neighbour adds to it (`tests/bench`).
+passages, k1 = 1.2, b = 0.75, idf = ln(1 + (N - n + 0.5) / (n + 0.5)), which stays above zero for words that most items
+hold; it needs no second index. On dated chats this equals an index of whole sessions, and the second neighbour adds to
+it (`tests/bench`).
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def _item_scores(store: SearchStore, query: Query, counts: dict[int, int]) -> di
     postings = sorted((p for p in postings if p), key=len)[:_MAX_TERMS]
     total: dict[int, float] = defaultdict(float)
     for posting in postings:
-        idf = max(1e-6, math.log((items - len(posting) + 0.5) / (len(posting) + 0.5)))
+        idf = math.log(1 + (items - len(posting) + 0.5) / (len(posting) + 0.5))
         for item_no, frequency in posting:
             if item_no in counts:
                 norm = _K1 * (1 - _B + _B * counts[item_no] / mean)

@@ -31,6 +31,7 @@ from sapwood.sdk import (
     ConvertError,
     ConvertFile,
     ConvertLimits,
+    DateSource,
     Event,
     Failed,
     Fingerprint,
@@ -420,10 +421,13 @@ def _source(item_id: str, path: str, mark: Fingerprint, found: Converted, scope:
     name = path.rpartition("/")[2].rpartition("!")[2]
     stem = name.rpartition(".")[0] or name
     moment, source = found.date(_moment(mark.mtime_ns))
+    times = _range(segments)
+    if times and source is DateSource.FILE:  # what its messages say is worth more than the file's time
+        moment, source = times[1 if found.kind == "document" else 0], DateSource.SAID
     folders = path.replace("!/", "/").split("/")[:-1]
     metadata = Metadata(
         timestamp=moment,
-        time_range=_range(segments) if moment is None or found.kind != "document" else None,
+        time_range=times if moment is None or found.kind != "document" else None,
         date_source=source,
         source_ref=path,
         tags=found.tags,
