@@ -130,14 +130,13 @@ class SearchStore:
             (term,),
         )
 
-    def passage_counts(self, item_numbers: list[int]) -> dict[int, int]:
-        """Passages of each item."""
-        return dict(
-            self._db.rows(
-                "SELECT item_no, passage_count FROM mem_tree_items WHERE item_no IN (SELECT value FROM json_each(?))",
-                (json.dumps(item_numbers),),
-            )
+    def passage_counts(self, item_numbers: list[int]) -> tuple[dict[int, int], set[int]]:
+        """Passages of each item, and which items are documents (the others hold messages)."""
+        rows = self._db.rows(
+            "SELECT item_no, passage_count, kind = 'document' FROM mem_tree_items WHERE item_no IN (SELECT value FROM json_each(?))",
+            (json.dumps(item_numbers),),
         )
+        return {row[0]: row[1] for row in rows}, {row[0] for row in rows if row[2]}
 
     def passages(self, ids: list[int]) -> dict[int, PassageRow]:
         """Passages by id."""
