@@ -1,17 +1,20 @@
-"""Retrieval through `sapwood import` and `search` on dated chats, beside plain BM25 on the same questions.
+"""Retrieval through `sapwood import` and `search`, beside plain BM25 on the same questions in the same run.
 
-One workspace a chat; a session is a JSON file whose records are the turns, dated. recall@k is the share of a
-question's evidence among the first k turns, averaged. The ranking's weights were chosen on the even questions.
+Chats (LoCoMo): one workspace a chat; a session is a JSON file whose records are the dated turns. recall@k is the share
+of a question's evidence among the first k, averaged; BM25 ranks the same turns with their dates. Chinese paragraphs
+(CMRC, DRCD): a text file a paragraph; BM25 is FTS5 over single characters and pairs. The ranking's weights were chosen
+on the even questions; the odd ones are held out.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
 import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,112 +24,116 @@ import apsw
 from sapwood.memory import Memory
 from sapwood.recall.query import parse
 from sapwood.store.search import Filters, SearchStore
+from tests.bench import data
 
-DATA = Path(os.environ.get("SAPWOOD_BENCH", Path(__file__).parents[3] / "shared" / "bench")) / "locomo-a.json"
-RESULTS = Path(__file__).parents[2] / "bench-results" / "retrieval.jsonl"
-
-
-def _session_time(text: str) -> str:
-    return datetime.strptime(text, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC).isoformat()
+Row = dict[str, float]
 
 
-def _write_sessions(sample: dict[str, Any], folder: Path) -> dict[str, int]:
+def _import(folder: Path, workspace: Path) -> None:
+    command = [sys.executable, "-m", "sapwood", "import", str(folder), "--workspace", str(workspace)]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def _write_sessions(chat: data.Chat, folder: Path) -> dict[str, int]:
     """The files of a chat; session by turn id."""
     sessions: dict[str, int] = {}
-    talk = sample["conversation"]
-    for key in talk:
-        match = re.fullmatch(r"session_(\d+)", key)
-        if not match or not isinstance(talk[key], list):
-            continue
-        when = _session_time(talk[f"{key}_date_time"])
-        turns = []
-        for turn in talk[key]:
-            sessions[turn["dia_id"]] = int(match[1])
-            caption = f" [image: {turn['blip_caption']}]" if turn.get("blip_caption") else ""
-            turns.append(
-                {"id": turn["dia_id"], "speaker": turn["speaker"], "text": turn.get("text", "") + caption, "time": when}
-            )
-        (folder / f"session_{int(match[1]):02d}.json").write_text(
-            json.dumps(turns, ensure_ascii=False), encoding="utf-8"
-        )
+    for number, turns in chat.sessions.items():
+        when = datetime.strptime(chat.dates[number], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC).isoformat()
+        records = [{"id": t["dia_id"], "speaker": t["speaker"], "text": t.get("text", ""), "time": when} for t in turns]
+        (folder / f"session_{number:02d}.json").write_text(json.dumps(records, ensure_ascii=False), encoding="utf-8")
+        sessions |= {t["dia_id"]: number for t in turns}
     return sessions
 
 
 def _evidence(raw: list[str], known: dict[str, int]) -> set[str]:
+    """The turns that a question names; a few are joined or mistyped."""
     found = {f"D{int(a)}:{int(b)}" for item in raw or [] for a, b in re.findall(r"D:?(\d+):(\d+)", str(item))}
     return {turn for turn in found if turn in known}
 
 
-def measure() -> dict[str, dict[str, float]] | None:
-    """recall@10 of turns and sessions, ours and BM25, over the odd (held out) questions and over all."""
-    if not DATA.exists():
-        return None
-    RESULTS.parent.mkdir(exist_ok=True)
-    sums = {half: {"ours": 0.0, "bm25": 0.0, "sessions": 0.0, "questions": 0.0} for half in ("held out", "all")}
-    with RESULTS.open("w", encoding="utf-8") as out:
-        for sample in json.loads(DATA.read_text(encoding="utf-8")):
-            with tempfile.TemporaryDirectory() as place:
-                folder, workspace = Path(place) / "files", Path(place) / "ws"
-                folder.mkdir()
-                sessions = _write_sessions(sample, folder)
-                subprocess.run(
-                    [sys.executable, "-m", "sapwood", "import", str(folder), "--workspace", str(workspace)],
-                    check=True,
-                    capture_output=True,
-                )
-                with Memory(workspace) as memory:
-                    _questions(memory, sample, sessions, sums, out)
+def _chat_rows() -> Iterator[tuple[str, int, Row]]:
+    for chat in data.chats():
+        with tempfile.TemporaryDirectory() as place:
+            folder, workspace = Path(place) / "files", Path(place) / "ws"
+            folder.mkdir()
+            sessions = _write_sessions(chat, folder)
+            _import(folder, workspace)
+            with Memory(workspace) as memory:
+                store = SearchStore(memory.database)
+                for number, question in enumerate(chat.questions):
+                    if gold := _evidence(question.get("evidence", []), sessions):
+                        yield chat.name, number, _chat_row(memory, store, question["question"], gold, sessions)
+
+
+def _chat_row(memory: Memory, store: SearchStore, question: str, gold: set[str], sessions: dict[str, int]) -> Row:
+    turns = {hit.passages[0].native_id for hit in memory.search(question, unit="passage", limit=10).hits}
+    rows = store.match(parse(question).expression, Filters(), 10)
+    bare = {row.native_id for row in store.passages([passage_id for passage_id, _ in rows]).values()}
+    items = memory.search(question, unit="item", limit=10).hits
+    found = {int(re.search(r"session_(\d+)", hit.item_id)[1]) for hit in items}  # type: ignore[index]
+    wanted = {sessions[turn] for turn in gold}
     return {
-        half: {k: v / s["questions"] for k, v in s.items() if k != "questions"} | {"questions": s["questions"]}
-        for half, s in sums.items()
+        "turns R@10": len(gold & turns) / len(gold),
+        "BM25 turns R@10": len(gold & bare) / len(gold),
+        "sessions R@10": len(wanted & found) / len(wanted),
     }
 
 
-def _questions(
-    memory: Memory, sample: dict[str, Any], sessions: dict[str, int], sums: dict[str, dict[str, float]], out: Any
-) -> None:
-    store = SearchStore(memory.database)
-    for number, question in enumerate(sample["qa"]):
-        gold = _evidence(question.get("evidence", []), sessions)
-        if not gold:
-            continue
-        hits = memory.search(question["question"], unit="passage", limit=10).hits
-        ours = [hit.passages[0].native_id for hit in hits]
-        by_item = memory.search(question["question"], unit="item", limit=10).hits
-        rows = store.match(parse(question["question"]).expression, Filters(), 10)
-        bare = [store.passages([pid])[pid].native_id for pid, _ in rows]
-        golden_sessions = {sessions[turn] for turn in gold}
-        found_sessions = {int(re.search(r"session_(\d+)", hit.item_id)[1]) for hit in by_item}  # type: ignore[index]
-        row = {
-            "ours": len(gold & set(ours)) / len(gold),
-            "bm25": len(gold & set(bare)) / len(gold),
-            "sessions": len(golden_sessions & found_sessions) / len(golden_sessions),
-        }
-        out.write(json.dumps({"sample": sample["sample_id"], "question": number, **row}) + "\n")
-        for half in ("held out", "all") if number % 2 else ("all",):
-            for key, value in row.items():
-                sums[half][key] += value
-            sums[half]["questions"] += 1
+def _pairs(text: str) -> list[str]:
+    """Single characters and pairs of Chinese, whole words of the rest: the baseline's tokens."""
+    found: list[str] = []
+    for run in re.findall(r"[\u3400-\u9fff]+|[a-z0-9]+", text.lower()):
+        found += [*run, *(run[i : i + 2] for i in range(len(run) - 1))] if run[0] >= "\u3400" else [run]
+    return found
 
 
-def report() -> list[str]:
-    """Lines of the benchmark page."""
-    found = measure()
-    if found is None:
-        return ["## Retrieval", "", "Not measured: the data is not at hand (name its folder with SAPWOOD_BENCH).", ""]
-    lines = [
-        "## Retrieval, LoCoMo, no model",
-        "",
-        "| questions | turns R@10 | BM25 on the same passages | sessions R@10 |",
-        "|---|---|---|---|",
-    ]
-    lines += [
-        f"| {half} ({s['questions']:.0f}) | {s['ours']:.3f} | {s['bm25']:.3f} | {s['sessions']:.3f} |"
-        for half, s in found.items()
-    ]
-    lines += ["", f"SQLite {apsw.sqlite_lib_version()}. Per question: `bench-results/retrieval.jsonl`.", ""]
-    return lines
+def _paragraph_rows(name: str) -> Iterator[tuple[str, int, Row]]:
+    bare = apsw.Connection(":memory:")
+    bare.execute("CREATE VIRTUAL TABLE p USING fts5 (body)")
+    with tempfile.TemporaryDirectory() as place:
+        folder, workspace = Path(place) / "files", Path(place) / "ws"
+        folder.mkdir()
+        for number, paragraph in enumerate(data.paragraphs(name)):
+            (folder / f"p{number}.txt").write_text(paragraph, encoding="utf-8")
+            bare.execute("INSERT INTO p (rowid, body) VALUES (?,?)", (number, " ".join(_pairs(paragraph))))
+        _import(folder, workspace)
+        with Memory(workspace) as memory:
+            for number, (question, gold) in enumerate(data.questions(name)):
+                hits = memory.search(question, unit="item", limit=5).hits
+                ours = [int(re.search(r"p(\d+)\.txt", hit.item_id)[1]) for hit in hits]  # type: ignore[index]
+                words = " OR ".join(f'"{word}"' for word in dict.fromkeys(_pairs(question)))
+                ranked = bare.execute("SELECT rowid FROM p WHERE p MATCH ? ORDER BY rank LIMIT 5", (words,))
+                theirs = [row[0] for row in ranked]
+                yield (
+                    name,
+                    number,
+                    {
+                        "R@1": gold in ours[:1], "BM25 R@1": gold in theirs[:1], "R@5": gold in ours, "BM25 R@5": gold in theirs,
+                    },
+                )  # fmt: skip
+
+
+def measure() -> dict[str, dict[str, dict[str, float]]] | None:
+    """Means by set, then by held-out and all questions; None when the data is not at hand."""
+    if not data.at_hand():
+        return None
+    data.RESULTS.mkdir(exist_ok=True)
+    means: dict[str, dict[str, dict[str, float]]] = {}
+    with (data.RESULTS / "retrieval.jsonl").open("w", encoding="utf-8") as out:
+        for name, rows in [("LoCoMo", _chat_rows()), *((name, _paragraph_rows(name)) for name in data.CHINESE)]:
+            sums: dict[str, Counter[str]] = defaultdict(Counter)
+            for part, number, row in rows:
+                out.write(json.dumps({"set": part, "question": number, **row}) + "\n")
+                for half in ("held out", "all") if number % 2 else ("all",):
+                    sums[half].update({**row, "questions": 1})
+            means[name] = {half: _mean(s) for half, s in sums.items()}
+    return means
+
+
+def _mean(sums: Counter[str]) -> dict[str, Any]:
+    count = sums["questions"]
+    return {key: value if key == "questions" else value / count for key, value in sums.items()}
 
 
 if __name__ == "__main__":
-    print("\n".join(report()))
+    print(json.dumps(measure(), indent=1))

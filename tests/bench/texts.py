@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from itertools import accumulate
 
 _SYLLABLES = [
     "ba",
@@ -55,8 +56,8 @@ class Writer:
         self._words = [
             "".join(self._random.choice(_SYLLABLES) for _ in range(self._random.randint(1, 4))) for _ in range(20_000)
         ]
-        self._weights = [1 / (rank + 10) for rank in range(len(self._words))]
-        self._han_weights = [1 / (rank + 10) for rank in range(len(_HAN))]
+        self._weights = list(accumulate(1 / (rank + 10) for rank in range(len(self._words))))
+        self._han_weights = list(accumulate(1 / (rank + 10) for rank in range(len(_HAN))))
 
     def document(self, number: int) -> Document:
         """The next document."""
@@ -72,7 +73,7 @@ class Writer:
     def _latin(self) -> str:
         sentences = []
         for _ in range(self._random.randint(2, 5)):
-            words = self._random.choices(self._words, self._weights, k=self._random.randint(6, 18))
+            words = self._random.choices(self._words, cum_weights=self._weights, k=self._random.randint(6, 18))
             sentences.append(" ".join(words).capitalize() + ".")
         return " ".join(sentences)
 
@@ -80,6 +81,6 @@ class Writer:
         sentences = []
         for _ in range(self._random.randint(2, 5)):
             sentences.append(
-                "".join(self._random.choices(_HAN, self._han_weights, k=self._random.randint(8, 26))) + "。"
+                "".join(self._random.choices(_HAN, cum_weights=self._han_weights, k=self._random.randint(8, 26))) + "。"
             )
         return "".join(sentences)

@@ -400,7 +400,12 @@ def test_an_unreadable_folder_is_named_and_its_items_stay(sapwood: Sapwood, fold
 
 def test_a_message_is_found_by_the_day_that_it_says_not_by_its_files_time(sapwood: Sapwood, folder: Path) -> None:
     records = [
-        {"id": f"m{n}", "speaker": "Mel" if n % 2 else "Ann", "text": f"words number {n}", "time": f"2023-05-0{n}T10:00:00Z"}
+        {
+            "id": f"m{n}",
+            "speaker": "Mel" if n % 2 else "Ann",
+            "text": f"words number {n}",
+            "time": f"2023-05-0{n}T10:00:00Z",
+        }
         for n in range(1, 5)
     ]
     (folder / "talk.json").write_text(json.dumps(records), encoding="utf-8")

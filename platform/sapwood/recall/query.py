@@ -91,6 +91,10 @@ _STOP = frozenset(
 _TOKEN = re.compile(rf"[{CJK_CLASS}]+|(?:(?![{CJK_CLASS}])[^\W_])+(?:['’.\-_:/@+](?:(?![{CJK_CLASS}])[^\W_])+)*")
 _CJK_RUN = re.compile(rf"^[{CJK_CLASS}]")
 _PART = re.compile(r"[^\W_]+")
+# Words that ask, and stand in the question only. Both scripts meet here, since the query is folded before.
+_CJK_ASKING = re.compile(
+    "什么时候|什么|哪[个些里年一种位]?|多少|如何|怎么样?|怎样|为何|为什么|几个|何[时人地处]|谁|请问|是否"
+)
 _SHORT_RUN = 4  # a CJK run of up to so many characters is taken for a word
 
 
@@ -114,7 +118,8 @@ def parse(text: str) -> Query:
 
     A Latin word is a term; a word with inner marks (`POL-358`, `don't`, `20.04`) is a phrase, and when it holds no digit
     its parts are terms too. A CJK run of up to four characters is a word, found as a phrase and by its pairs; a longer
-    one is a sentence, found by its characters and pairs.
+    one is a sentence, found by its characters and pairs
+    without the words that ask (什么时候, 多少, 谁).
     """
     words: list[str] = []
     for match in _TOKEN.finditer(fold(text)):
@@ -133,7 +138,11 @@ def parse(text: str) -> Query:
 def _cjk_terms(run: str) -> list[str]:
     if len(run) <= 2:
         return [run]
-    pairs = [a + b for a, b in itertools.pairwise(run)]
     if len(run) <= _SHORT_RUN:
-        return [" ".join(phrase_terms(run)), *pairs]
-    return [*run, *pairs]
+        return [" ".join(phrase_terms(run)), *_pairs(run)]
+    parts = [part for part in _CJK_ASKING.split(run) if part] or [run]
+    return [term for part in parts for term in (*part, *_pairs(part))]
+
+
+def _pairs(run: str) -> list[str]:
+    return [a + b for a, b in itertools.pairwise(run)]

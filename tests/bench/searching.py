@@ -1,0 +1,90 @@
+"""Search at 100,000 passages beside bare FTS5 queries of the same questions over the same index.
+
+The store holds the benchmark's own paragraphs and turns, which answer the questions, and made-up documents up to the
+number asked for. Wall time; each question is asked of both, one after the other, after a warm-up of both.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from sapwood.ingest.commit import Writer
+from sapwood.memory import Memory
+from sapwood.recall.query import parse
+from sapwood.store.connections import ConnectionStore
+from sapwood.store.search import SearchStore
+from tests.bench import data, texts
+from tests.bench.hotpath import feed
+
+
+def _documents() -> Iterator[texts.Document]:
+    for name in data.CHINESE:
+        for number, paragraph in enumerate(data.paragraphs(name)):
+            yield texts.Document(f"{name} {number}", paragraph)
+    for sample in data.chats():
+        for session, turns in sample.sessions.items():
+            yield texts.Document(f"{sample.name} {session}", "\n\n".join(f"{t['speaker']}: {t['text']}" for t in turns))
+
+
+def _fill(memory: Memory, passages: int) -> None:
+    database = memory.database
+    with database.transaction():
+        connection = ConnectionStore(database).open("folder", "bench", "bench", 0)
+    writer = Writer(memory.workspace, database, (connection, "folder", "bench", "bench"))
+    real = list(_documents())
+    feed(writer, real, 0)
+    made, number = texts.Writer(11), len(real)
+    while (held := SearchStore(database).size()[1]) < passages:
+        count = min(2000, max(50, (passages - held) // 6))
+        feed(writer, [made.document(n) for n in range(number, number + count)], number)
+        number += count
+
+
+def _p95(values: list[float]) -> float:
+    return sorted(values)[int(0.95 * len(values))]
+
+
+def _time(action: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    action()
+    return time.perf_counter() - began
+
+
+def run(passages: int = 100_000, questions: int = 400) -> dict[str, float] | None:
+    """p95 in milliseconds of both, and their ratio; None when the data is not at hand."""
+    if not data.at_hand():
+        return None
+    asked = [q for name in data.CHINESE for q, _ in data.questions(name)]
+    asked += [q["question"] for sample in data.chats() for q in sample.questions]
+    asked = random.Random(5).sample(asked, min(questions, len(asked)))
+    with tempfile.TemporaryDirectory() as place, Memory(Path(place) / "ws", create=True) as memory:
+        _fill(memory, passages)
+        rows = memory.database.rows
+        bare = "SELECT rowid FROM mem_tree_passages_fts WHERE mem_tree_passages_fts MATCH ? ORDER BY rank LIMIT 10"
+        floor: list[float] = []
+        ours: list[float] = []
+        for warm in (True, False):
+            for question in asked[:50] if warm else asked:
+                expression = parse(question).expression
+                floor.append(_time(lambda e=expression: rows(bare, (e,))))  # type: ignore[misc]
+                ours.append(_time(lambda q=question: memory.search(q)))  # type: ignore[misc]
+            if warm:
+                floor.clear(), ours.clear()
+        held = SearchStore(memory.database).size()[1]
+    return {
+        "passages": held,
+        "questions": len(ours),
+        "fts5_p95_ms": 1000 * _p95(floor),
+        "ours_p95_ms": 1000 * _p95(ours),
+        "ratio": _p95(ours) / _p95(floor),
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(), indent=1))
