@@ -15,6 +15,7 @@ from sapwood.sdk.sources import CanonicalisedSource, DateSource, Kind, Segment, 
 from sapwood.store.items import ChunkRow
 from sapwood.text.dates import date_words
 from sapwood.text.fold import index_text
+from sapwood.text.tokens import encoder
 from sapwood.vault.chunkfile import body_sha256
 
 dump = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
@@ -52,6 +53,12 @@ class PreparedChunk:
     pages: tuple[int, ...]
     range_ms: tuple[int, int] | None
     source_ref: str
+
+
+def warm_up() -> None:
+    """Load the tables of tokens and folding (about half a second), so that the first item does not wait for them."""
+    encoder()
+    index_text("预热")
 
 
 @dataclass(slots=True)

@@ -69,6 +69,10 @@ def _converters() -> list[LoadedPlugin]:
     return _plugins
 
 
+def _warm_up() -> None:
+    _converters()
+
+
 def _convert(file: ConvertFile) -> Converted | ConvertError | None:
     """In the worker: the first converter that takes the file. Errors are values, so that they keep their fields."""
     try:
@@ -136,6 +140,7 @@ class ConverterPool:
         self, files: Iterable[ConvertFile]
     ) -> Iterator[tuple[ConvertFile, Converted | ConvertError | None]]:
         """Read many, in order, a few ahead of the consumer."""
+        self._start()  # the workers import their parsers while the first file is still drawn
         ahead = self._workers * 4
         running: deque[tuple[ConvertFile, Any]] = deque()
         for file in files:
@@ -154,7 +159,7 @@ class ConverterPool:
             self._pool.join()
             self._pool = None
 
-    def _submit(self, file: ConvertFile) -> Any:
+    def _start(self) -> ProcessPool:
         if self._pool is None:
             from pebble import ProcessPool
 
@@ -165,7 +170,12 @@ class ConverterPool:
                 initargs=[self._memory_bytes],
                 context=multiprocessing.get_context("spawn"),
             )
-        return self._pool.schedule(_convert, args=[file], timeout=file.limits.time_for(file.size))
+            for _ in range(self._workers):
+                self._pool.schedule(_warm_up)
+        return self._pool
+
+    def _submit(self, file: ConvertFile) -> Any:
+        return self._start().schedule(_convert, args=[file], timeout=file.limits.time_for(file.size))
 
     def _result(self, future: Any, file: ConvertFile) -> Converted | ConvertError | None:
         from pebble import ProcessExpired

