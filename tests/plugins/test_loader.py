@@ -8,17 +8,10 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from tests.plugins.conftest import install_plugin
 
 from sapwood.errors import PluginError
 from sapwood.plugins.loader import PluginInfo, connector_spec, list_plugins, load_plugin
-
-
-def _distribution(place: Path, name: str, key: str, module: str, body: str) -> None:
-    (place / f"{module}.py").write_text(body, encoding="utf-8")
-    info = place / f"{name}-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
-    (info / "entry_points.txt").write_text(f"[sapwood.connectors]\n{key} = {module}\n", encoding="utf-8")
 
 
 def test_the_installed_plugins_are_listed_without_importing_them() -> None:
@@ -30,8 +23,8 @@ def test_the_installed_plugins_are_listed_without_importing_them() -> None:
 def test_two_distributions_with_one_key_are_an_error_that_names_both(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _distribution(tmp_path, "first-one", "twin", "twin_a", "")
-    _distribution(tmp_path, "second-one", "twin", "twin_b", "")
+    install_plugin(tmp_path, "first-one", "twin", "twin_a", "")
+    install_plugin(tmp_path, "second-one", "twin", "twin_b", "")
     monkeypatch.syspath_prepend(str(tmp_path))
     twins = [p for p in list_plugins() if p.key == "twin"]
     assert len(twins) == 2 and all("first-one and second-one" in p.problem for p in twins)
@@ -54,7 +47,7 @@ def test_a_broken_plugin_is_named_with_the_command_that_removes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, said: str
 ) -> None:
     name = f"broken-{abs(hash(body))}"
-    _distribution(tmp_path, name, "broken", name.replace("-", "_"), body)
+    install_plugin(tmp_path, name, "broken", name.replace("-", "_"), body)
     monkeypatch.syspath_prepend(str(tmp_path))
     info = next(p for p in list_plugins() if p.key == "broken")
     with pytest.raises(PluginError, match=said) as caught:
@@ -74,7 +67,7 @@ def test_a_connector_for_a_newer_api_is_not_loaded(tmp_path: Path, monkeypatch: 
         "def connectors():\n"
         "    return [ConnectorSpec('future', 'F', '1.9', ConnectorConfig, CheckpointModel, lambda c: c)]\n"
     )
-    _distribution(tmp_path, "from-the-future", "future", "from_the_future", body)
+    install_plugin(tmp_path, "from-the-future", "future", "from_the_future", body)
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(PluginError, match=r"needs plugin API 1\.9"):
         connector_spec("future")

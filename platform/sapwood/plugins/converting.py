@@ -13,12 +13,12 @@ import resource
 import signal
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import TYPE_CHECKING, Any
 
 from sapwood.errors import PluginError
-from sapwood.plugins.loader import LoadedPlugin, list_plugins, load_plugin
+from sapwood.plugins.loader import list_plugins, load_plugin
 from sapwood.sdk.convert import Converted, ConvertError, ConvertFile
 
 if TYPE_CHECKING:
@@ -54,19 +54,24 @@ def _prepare_worker(memory_bytes: int) -> None:
     _limit_memory(memory_bytes)
 
 
-_plugins: list[LoadedPlugin] = []
+_Converter = Callable[..., Converted | None]
+_found: list[tuple[str, _Converter]] = []
 
 
-def _converters() -> list[LoadedPlugin]:
-    if not _plugins:
+def _converters() -> list[tuple[str, _Converter]]:
+    """Distribution and implementation of every `convert` hook, in the order in which they are asked."""
+    if not _found:
+        ranked: list[tuple[int, str, str, _Converter]] = []
         for info in list_plugins():
             try:
                 plugin = load_plugin(info)
             except PluginError:
                 continue  # shown by `sapwood doctor`; other plugins go on
-            if plugin.implements("convert"):
-                _plugins.append(plugin)
-    return _plugins
+            ranked += [
+                (place, info.key, info.distribution, function) for place, function in plugin.implementations("convert")
+            ]
+        _found.extend((distribution, function) for _, _, distribution, function in sorted(ranked, key=lambda r: r[:2]))
+    return _found
 
 
 def _warm_up() -> None:
@@ -76,13 +81,11 @@ def _warm_up() -> None:
 def _convert(file: ConvertFile) -> Converted | ConvertError | None:
     """In the worker: the first converter that takes the file. Errors are values, so that they keep their fields."""
     try:
-        for plugin in _converters():
-            found = plugin.call("convert", file=file)
+        for distribution, converter in _converters():
+            found = converter(file=file)
             if found is not None:
                 if not isinstance(found, Converted):
-                    return ConvertError(
-                        "plugin", f"the converter of {plugin.info.distribution} gave {type(found).__name__}"
-                    )
+                    return ConvertError("plugin", f"the converter of {distribution} gave {type(found).__name__}")
                 return found
     except PluginError as error:
         return _as_convert_error(error.__cause__ or error)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module, metadata
 from typing import TYPE_CHECKING, Any
@@ -49,8 +50,11 @@ class LoadedPlugin:
         Raises:
             PluginError: the implementation raised.
         """
+        return self._guarded(hook, getattr(self._manager.hook, hook), **arguments)
+
+    def _guarded(self, hook: str, function: Callable[..., Any], **arguments: Any) -> Any:
         try:
-            return getattr(self._manager.hook, hook)(**arguments)
+            return function(**arguments)
         except Exception as error:
             raise PluginError(
                 f"the plugin {self.info.distribution} {self.info.version}",
@@ -58,9 +62,20 @@ class LoadedPlugin:
                 f"Report this to its author, or remove it: pip uninstall {self.info.distribution}.",
             ) from error
 
-    def implements(self, hook: str) -> bool:
-        """True when the module has an implementation of this hook."""
-        return bool(getattr(self._manager.hook, hook).get_hookimpls())
+    def implementations(self, hook: str) -> list[tuple[int, Callable[..., Any]]]:
+        """The module's implementations of a hook, guarded, each with its place: -1 for `tryfirst`, 1 for `trylast`, else 0.
+
+        Every plugin has a manager of its own, so whoever calls a hook over several plugins sorts by this.
+        """
+        found = getattr(self._manager.hook, hook).get_hookimpls()
+        return [
+            (impl.trylast - impl.tryfirst, functools.partial(self._guarded, hook, functools.partial(_call, impl)))
+            for impl in found
+        ]
+
+
+def _call(implementation: pluggy.HookImpl, **arguments: Any) -> Any:
+    return implementation.function(*(arguments[name] for name in implementation.argnames))
 
 
 def list_plugins() -> list[PluginInfo]:

@@ -30,12 +30,19 @@ _NOT_PLAIN = frozenset(
 
 @hookimpl
 def convert(file: ConvertFile) -> Converted | None:
-    """Read the file when its extension is one of ours; any other, or none (`README.Debian`, `LICENSE`), when it is text."""
+    """Read the file when its extension is one of ours."""
     module = _BY_EXTENSION.get(file.extension)
     if module is None:
-        if file.extension in _NOT_PLAIN:
-            return None
-        plain = import_module("sapwood_documents.plain")
-        return plain.convert(file) if plain.looks_like_text(file.path) else None
+        return None
     found: Converted | None = import_module(f"sapwood_documents.{module}").convert(file)
+    return found
+
+
+@hookimpl(specname="convert", trylast=True)
+def convert_any_text(file: ConvertFile) -> Converted | None:
+    """Any other file, or one without extension (`README.Debian`, `LICENSE`), when it is text and no plugin took it."""
+    if file.extension in _NOT_PLAIN or file.extension in _BY_EXTENSION:
+        return None
+    plain = import_module("sapwood_documents.plain")
+    found: Converted | None = plain.convert(file) if plain.looks_like_text(file.path) else None
     return found
