@@ -62,6 +62,10 @@ class StoreError(SapwoodError):
     """The database cannot be opened or is inconsistent."""
 
 
+class DamagedStoreError(StoreError):
+    """The database file is no database, or SQLite finds it damaged: the vault holds all that is needed to make it anew."""
+
+
 class VaultError(SapwoodError):
     """A vault file cannot be read or written."""
 

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 from sapwood.checks import Check, Report
 from sapwood.clock import from_ms, iso_z, now, zone
 from sapwood.config import Settings, load_settings
-from sapwood.errors import NotFoundError, WorkspaceError
+from sapwood.errors import DamagedStoreError, NotFoundError, WorkspaceError
 from sapwood.recall.hits import QueryResponse, RetrievalHit
 from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
 from sapwood.store.search import SearchStore
 from sapwood.text.redact import Redaction
+from sapwood.vault.manifest import manifest_files
 from sapwood.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -73,11 +74,29 @@ class Memory:
 
     @property
     def database(self) -> Database:
-        """The open database; made and migrated when it is not there."""
+        """The open database; made and migrated when the workspace is new.
+
+        Raises:
+            DamagedStoreError: it is missing or empty although the vault holds items: to go on would answer that nothing
+                is known.
+        """
         if self._database is None:
-            if not self.workspace.database.exists():
-                self.workspace.create()
-            self._database = Database.open(self.workspace.database)
+            path = self.workspace.database
+            held = path.stat().st_size if path.exists() else 0
+            if not held and next(manifest_files(self.workspace.vault), None) is not None:
+                raise DamagedStoreError(
+                    str(path),
+                    f"is {'empty' if path.exists() else 'missing'} although the vault holds items",
+                    "Run `sapwood rebuild`: the vault holds all that is needed.",
+                )
+            self._open()
+        assert self._database is not None
+        return self._database
+
+    def _open(self) -> Database:
+        if not self.workspace.database.exists():
+            self.workspace.create()
+        self._database = Database.open(self.workspace.database)
         return self._database
 
     # -- taking in ------------------------------------------------------------------------------------------------
@@ -223,7 +242,10 @@ class Memory:
             return doctor(self.workspace, self.database, repair=repair)
 
     def rebuild(self, progress: Callable[[int], None] | None = None) -> Report:
-        """Make chunks.db anew from the vault. The old database is kept beside the new one as `chunks.db.before-rebuild`."""
+        """Make chunks.db anew from the vault, also when it is damaged.
+
+        The old database is kept beside the new one as `chunks.db.before-rebuild`.
+        """
         from sapwood.ingest.edits import recover, scan_vault
         from sapwood.ingest.rebuild import rebuild
 
@@ -232,10 +254,12 @@ class Memory:
                 try:
                     recover(self.workspace, self.database)
                     scan_vault(self.workspace, self.database, self.zone)
+                except DamagedStoreError:
+                    pass  # that is what it is made anew for
                 finally:
                     self.close()
                 self._set_aside()
-            report = rebuild(self.workspace, self.database, self.zone, progress)
+            report = rebuild(self.workspace, self._open(), self.zone, progress)
         lost = tuple(Check(path, False, reason) for path, reason in report.lost)
         stray = tuple(Check(path, True, "is in no manifest; it was left alone") for path in report.unclaimed)
         summary = Check(

@@ -11,13 +11,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sapwood.errors import StoreError, WorkspaceError
+from sapwood.errors import DamagedStoreError, StoreError, WorkspaceError
 from sapwood.store.schema import MIGRATIONS
 
 if TYPE_CHECKING:
     import apsw
 
 BUSY_TIMEOUT_MS = 15_000
+
+
+def _fold(*text: Any) -> str:
+    from sapwood.text.fold import fold  # its tables are loaded by those who need them
+
+    return fold(str(text[0] or ""))
 
 
 class Database:
@@ -43,6 +49,7 @@ class Database:
             flags = apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE
             connection = apsw.Connection(str(path), flags=flags)
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+            connection.create_scalar_function("fold", _fold, 1, deterministic=True)
             database = cls(connection, path)
             if readonly:
                 database._refuse_newer(database.version())
@@ -172,12 +179,10 @@ def _mapped(path: Path) -> Iterator[None]:
             str(path), f"the disk failed ({error})", "Check the disk and its free space, then run the command again."
         ) from error
     except (apsw.NotADBError, apsw.CorruptError) as error:
-        raise StoreError(
-            str(path),
-            f"is damaged ({error})",
-            "Move it away and run `sapwood rebuild`: the vault holds all that is needed.",
+        raise DamagedStoreError(
+            str(path), f"is damaged ({error})", "Run `sapwood rebuild`: the vault holds all that is needed."
         ) from error
     except apsw.SQLError as error:
-        raise StoreError(
-            str(path), f"does not have the expected tables ({error})", "Move it away and run `sapwood rebuild`."
+        raise DamagedStoreError(
+            str(path), f"does not have the expected tables ({error})", "Run `sapwood rebuild`."
         ) from error

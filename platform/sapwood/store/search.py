@@ -9,13 +9,15 @@ from typing import Any
 from sapwood.store.database import Database
 from sapwood.store.items import unpack
 from sapwood.store.schema import PASSAGE_BITS
+from sapwood.text.fold import fold
 
 COLUMN_WEIGHTS = "1.0, 1.0, 0.5"  # title with headings, body, date words
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What hits must satisfy. Times in milliseconds, inclusive; `author` matches any part of a name, folded."""
+    """What hits must satisfy. Times in milliseconds, inclusive. `author` matches any part of the name, folded,
+    of who wrote the message, or of the item's author where a passage has none."""
 
     source_id: str | None = None
     kind: str | None = None
@@ -35,8 +37,8 @@ class Filters:
             conditions.append("i.kind = ?")
             bindings.append(self.kind)
         if self.author:
-            conditions.append("(instr(lower(p.author), ?) OR instr(lower(i.author), ?))")
-            bindings += [self.author.lower()] * 2
+            conditions.append("instr(fold(iif(p.author = '', i.author, p.author)), ?)")
+            bindings.append(fold(self.author))
         if self.since_ms is not None:
             conditions.append("coalesce(p.timestamp_ms, i.timestamp_ms) >= ?")
             bindings.append(self.since_ms)
