@@ -96,7 +96,12 @@ class Memory:
     def _open(self) -> Database:
         if not self.workspace.database.exists():
             self.workspace.create()
-        self._database = Database.open(self.workspace.database)
+        try:
+            self._database = Database.open(self.workspace.database)
+        except WorkspaceError:
+            if not self.workspace.database.exists():
+                raise
+            self._database = Database.open(self.workspace.database, readonly=True)  # a disk that can only be read
         return self._database
 
     # -- taking in ------------------------------------------------------------------------------------------------

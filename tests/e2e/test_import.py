@@ -415,3 +415,90 @@ def test_a_message_is_found_by_the_day_that_it_says_not_by_its_files_time(sapwoo
     assert hits[0]["date"] == "2023-05-03T10:00:00Z"
     item = sapwood("search", "words", "--unit", "item", "--json").json["hits"][0]
     assert item["date_source"] == "said"
+
+
+def test_files_that_vanish_or_lose_their_permission_while_they_are_read_stop_nothing(
+    sapwood: Sapwood, folder: Path
+) -> None:
+    for number in range(300):
+        (folder / f"{number:03d}.md").write_text(f"# {number}\n\n" + "words that stay. " * 400)
+
+    def remove() -> None:
+        for number in range(299, 150, -1):
+            (folder / f"{number:03d}.md").unlink()
+            time.sleep(0.003)
+
+    thread = threading.Thread(target=remove)
+    thread.start()
+    first = sapwood("import", str(folder), "--json")
+    thread.join()
+    assert "Traceback" not in first.err and first.code in (0, 3)
+    second = sapwood("import", str(folder), "--json", "--confirm-deletes")
+    assert second.code == 0
+    assert {f["path"] for f in second.json["files"] if f["status"] in ("stored", "unchanged")} == {
+        f"{number:03d}.md" for number in range(151)
+    }
+    assert sapwood("doctor", "--json").json["ok"]
+
+
+def test_a_read_only_disk_says_so_and_answers_go_on(sapwood: Sapwood, folder: Path, workspace: Path) -> None:
+    import subprocess
+
+    workspace.mkdir()
+    mounted = (
+        os.geteuid() == 0
+        and not subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=50m", "tmpfs", str(workspace)], capture_output=True, check=False
+        ).returncode
+    )
+    if not mounted:
+        pytest.skip("a disk can be mounted by root only")
+    try:
+        (folder / "a.md").write_text("first words\n")
+        assert sapwood("import", str(folder)).code == 0
+        subprocess.run(["mount", "-o", "remount,ro", str(workspace)], check=True)
+        (folder / "b.md").write_text("second words\n")
+        refused = sapwood("import", str(folder), "--json")
+        assert refused.code == 1 and "read-only" in refused.json["error"].lower() and "Traceback" not in refused.err
+        assert sapwood("search", "first", "--json").json["total"] == 1
+        assert sapwood("status", "--json").code in (0, 3)
+        subprocess.run(["mount", "-o", "remount,rw", str(workspace)], check=True)
+        assert sapwood("import", str(folder), "--json").json["counts"]["stored"] == 1
+    finally:
+        subprocess.run(["umount", str(workspace)], check=False)
+
+
+def test_a_damaged_zip_in_a_zip_is_named_and_its_neighbours_are_read(sapwood: Sapwood, folder: Path) -> None:
+    import io
+    import zipfile
+
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("deep.md", "deep words")
+    with zipfile.ZipFile(folder / "export.zip", "w") as archive:
+        archive.writestr("broken.zip", inner.getvalue()[:40])
+        archive.writestr("whole.zip", inner.getvalue())
+        archive.writestr("page.md", "page words")
+    result = sapwood("import", str(folder), "--json")
+    found = _status(result)
+    assert found["export.zip!/broken.zip"][0] == "failed" and "damaged" in found["export.zip!/broken.zip"][1]
+    assert found["export.zip!/page.md"][0] == found["export.zip!/whole.zip!/deep.md"][0] == "stored"
+    again = sapwood("import", str(folder), "--json")
+    assert again.json["counts"]["stored"] == 0 and _status(again).keys() == found.keys()
+
+
+def test_what_was_skipped_is_read_once_a_plugin_for_it_is_installed(
+    sapwood: Sapwood, folder: Path, tmp_path: Path
+) -> None:
+    from tests.plugins.conftest import install_plugin
+
+    (folder / "a.blob").write_bytes(b"\x00\x01secret format")
+    assert _status(sapwood("import", str(folder), "--json"))["a.blob"][0] == "skipped"
+    body = (
+        "from sapwood.sdk import Converted, Segment, hookimpl\n\n@hookimpl\ndef convert(file):\n"
+        "    if file.extension == 'blob':\n        return Converted(segments=(Segment('a', 'blob words'),))\n"
+    )
+    install_plugin(tmp_path / "site", "blob-files", "blob", "blob_files", body)
+    env = {"PYTHONPATH": str(tmp_path / "site")}
+    assert _status(sapwood("import", str(folder), "--json", env=env))["a.blob"][0] == "stored"
+    assert sapwood("search", "blob words", "--json").json["total"] == 1

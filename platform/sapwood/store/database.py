@@ -20,6 +20,20 @@ if TYPE_CHECKING:
 BUSY_TIMEOUT_MS = 15_000
 
 
+def _open_readonly(path: Path) -> apsw.Connection:
+    import apsw
+
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        connection.execute("PRAGMA user_version").fetchall()
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        # On a disk that cannot be written SQLite cannot make the log's index; nobody else can write there either.
+        connection.close()
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        connection = apsw.Connection(f"{path.absolute().as_uri()}?immutable=1", flags=flags)
+    return connection
+
+
 def _fold(*text: Any) -> str:
     from sapwood.text.fold import fold  # its tables are loaded by those who need them
 
@@ -46,8 +60,10 @@ class Database:
         with _mapped(path):
             if not readonly and not path.exists():
                 os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-            flags = apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE
-            connection = apsw.Connection(str(path), flags=flags)
+            if readonly:
+                connection = _open_readonly(path)
+            else:
+                connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
             connection.create_scalar_function("fold", _fold, 1, deterministic=True)
             database = cls(connection, path)
