@@ -502,3 +502,42 @@ def test_what_was_skipped_is_read_once_a_plugin_for_it_is_installed(
     env = {"PYTHONPATH": str(tmp_path / "site")}
     assert _status(sapwood("import", str(folder), "--json", env=env))["a.blob"][0] == "stored"
     assert sapwood("search", "blob words", "--json").json["total"] == 1
+
+
+def test_archives_in_an_archive_share_one_limit(sapwood: Sapwood, folder: Path) -> None:
+    import io
+    import zipfile
+
+    bomb = io.BytesIO()
+    with (
+        zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("zeros.txt", "w", force_zip64=True) as out,
+    ):
+        for _ in range(150):
+            out.write(b"\0" * 1_000_000)
+    with zipfile.ZipFile(folder / "many.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("page.md", "page words")
+        for number in range(20):
+            archive.writestr(f"{number:02d}.zip", bomb.getvalue())
+    result = sapwood("import", str(folder), "--json")
+    refused = [f for f in result.json["files"] if "too large when unpacked" in f["reason"]]
+    assert len(refused) >= 10  # those that were begun before the first was counted are as many as are read ahead
+    assert _status(result)["many.zip!/page.md"][0] == "stored"
+
+
+def test_archives_are_opened_four_deep(sapwood: Sapwood, folder: Path) -> None:
+    import io
+    import zipfile
+
+    data = b"words at the bottom"
+    name = "bottom.md"
+    for level in range(6):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as archive:
+            archive.writestr(name, data)
+            archive.writestr(f"level{level}.md", f"words of level {level}")
+        data, name = out.getvalue(), f"{level}.zip"
+    (folder / "nest.zip").write_bytes(data)
+    found = _status(sapwood("import", str(folder), "--json"))
+    assert found["nest.zip!/4.zip!/3.zip!/2.zip!/level2.md"][0] == "stored"
+    assert "nested over 4 deep" in found["nest.zip!/4.zip!/3.zip!/2.zip!/1.zip"][1]

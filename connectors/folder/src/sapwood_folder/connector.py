@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from collections import deque
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ from sapwood.sdk import (
     ItemError,
     KnownItem,
     ListError,
+    Member,
     Metadata,
     Progress,
     PullRequest,
@@ -55,6 +57,18 @@ from sapwood_folder.walk import Entry, Walk, display_path
 
 STILL_SECONDS = 0.6  # a file that was written so recently may still be being written
 _PATIENCE = 60.0
+_HONEST_RATIO = 10
+
+
+def _is_archive(name: str) -> bool:
+    return name.lower().endswith((".zip", ".gz"))
+
+
+@dataclass(slots=True)
+class _Left:
+    """Bytes that the archives inside an archive may still unpack to, all together."""
+
+    bytes: int
 
 
 class FolderConfig(ConnectorConfig):
@@ -257,8 +271,11 @@ class FolderConnector:
         return entry._replace(size=info.st_size, mtime_ns=info.st_mtime_ns)
 
     def _file(self, ctx: RunContext, entry: Entry, workdir: str = "") -> ConvertFile:
-        if not workdir and entry.path.lower().endswith((".zip", ".gz")):
+        limits = self._limits
+        if not workdir and _is_archive(entry.path):
             workdir = str(ctx.tmp / hashlib.sha256(entry.path.encode("utf-8", "surrogatepass")).hexdigest()[:16])
+            # An honest archive of pictures is large and unpacks to little more; a bomb is small and unpacks to much.
+            limits = replace(limits, unpacked_bytes=max(limits.unpacked_bytes, _HONEST_RATIO * entry.size))
         return ConvertFile(
             os.path.join(self._config.root, entry.path),
             display_path(entry.path).rpartition("/")[2],
@@ -266,7 +283,7 @@ class FolderConnector:
             _moment(entry.mtime_ns),
             workdir,
             self._passwords,
-            self._limits,
+            limits,
         )
 
     def _read_again(self, ctx: RunContext, listing: Listing, entry: Entry, scope: str) -> Iterator[Event]:
@@ -350,35 +367,37 @@ class FolderConnector:
                     replace(mark, locator=f"{path}!/{member.name}"),
                 )
         readable = [m for m in found.members if not m.skipped]
-        files = [
-            ConvertFile(
-                m.path,
-                m.name.rpartition("/")[2],
-                m.size,
-                m.modified,
-                f"{m.path}.unpacked",
-                self._passwords,
-                archive.limits,
-            )
-            for m in readable
-        ]
+        left = _Left(archive.limits.unpacked_bytes - sum(m.size for m in readable))
         deep = depth >= archive.limits.depth
-        for member, (file, inner) in zip(readable, ctx.convert_all(files), strict=False):
+        taken: deque[Member] = deque()
+
+        def files() -> Iterator[ConvertFile]:
+            for m in readable:
+                if not (deep and _is_archive(m.name)):
+                    taken.append(m)
+                    inner_limits = replace(self._limits, unpacked_bytes=max(left.bytes, 0))
+                    yield self._member_file(m, inner_limits if _is_archive(m.name) else self._limits)
+
+        for member in readable:
+            if deep and _is_archive(member.name):
+                reason = f"archives nested over {archive.limits.depth} deep are not opened"
+                inside = replace(mark, locator=f"{path}!/{member.name}")
+                yield Skipped(f"{scope}:{path}!/{member.name}", scope, reason, inside)
+        for file, inner in ctx.convert_all(files()):
+            member = taken.popleft()
             name = f"{path}!/{member.name}"
             inside = replace(mark, locator=name)
             if isinstance(inner, Converted) and inner.members:
-                if deep:
-                    yield Skipped(
-                        f"{scope}:{name}",
-                        scope,
-                        f"archives nested over {archive.limits.depth} deep are not opened",
-                        inside,
-                    )
-                else:
-                    yield from self._members(ctx, listing, name, mark, file, inner, scope, depth + 1)
+                left.bytes -= sum(m.size for m in inner.members)
+                yield from self._members(ctx, listing, name, mark, file, inner, scope, depth + 1)
             else:
                 yield self._event(listing.id_for(scope, name, mark.digest), name, inside, inner, scope)
             Path(member.path).unlink(missing_ok=True)
+
+    def _member_file(self, member: Member, limits: ConvertLimits) -> ConvertFile:
+        name = member.name.rpartition("/")[2]
+        unpacked = f"{member.path}.unpacked"
+        return ConvertFile(member.path, name, member.size, member.modified, unpacked, self._passwords, limits)
 
     def _failed(self, listing: Listing, entry: Entry, error: ItemError, ctx: RunContext) -> Failed:
         path = display_path(entry.path)
