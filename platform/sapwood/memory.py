@@ -17,6 +17,7 @@ from sapwood.errors import DamagedStoreError, NotFoundError, WorkspaceError
 from sapwood.recall.hits import QueryResponse, RetrievalHit
 from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
+from sapwood.store.items import ItemStore
 from sapwood.store.search import SearchStore
 from sapwood.text.redact import Redaction
 from sapwood.vault.manifest import manifest_files
@@ -131,7 +132,7 @@ class Memory:
         Raises:
             ConfigurationError, WorkspaceError, PluginError: it could not run.
         """
-        from sapwood.bulk.importing import ImportReport, add_run, import_path, report_note
+        from sapwood.bulk.importing import ImportReport, add_run, add_waiting, import_path, report_note
         from sapwood.ingest.edits import recover, scan_vault
         from sapwood.vault.files import write_atomically
         from sapwood.vault.paths import REPORTS
@@ -141,10 +142,12 @@ class Memory:
         chosen = list(paths)
         with self.workspace.writer_lock(self.settings.lock_wait_seconds, on_wait):
             recover(self.workspace, self.database)
+            waited = {chunk_id for chunk_id, *_ in ItemStore(self.database).conflicts()}
 
             def look_at_vault() -> None:
                 if not report.vault:
-                    report.vault = asdict(scan_vault(self.workspace, self.database, self.zone))
+                    personal = self.settings.redact_personal
+                    report.vault = asdict(scan_vault(self.workspace, self.database, self.zone, personal=personal))
 
             for path in chosen:
                 if stopped():
@@ -154,6 +157,8 @@ class Memory:
                     look_at_vault,
                 )  # fmt: skip
                 add_run(report, run, self.database, list_unchanged=list_unchanged)
+            add_waiting(report, self.database, waited)
+            self.workspace.clear_tmp()  # the connector's process may end before it has cleared its folder
             report.seconds = time.monotonic() - began
             when = iso_z(now())
             report.note = self._fresh_note(f"wiki/{REPORTS}/import-{when.replace(':', '')}")
@@ -243,7 +248,7 @@ class Memory:
 
         with self.workspace.writer_lock(self.settings.lock_wait_seconds):
             recover(self.workspace, self.database)
-            scan_vault(self.workspace, self.database, self.zone)
+            scan_vault(self.workspace, self.database, self.zone, personal=self.settings.redact_personal)
             return doctor(self.workspace, self.database, repair=repair)
 
     def rebuild(self, progress: Callable[[int], None] | None = None) -> Report:
@@ -258,7 +263,7 @@ class Memory:
             if self.workspace.database.exists():
                 try:
                     recover(self.workspace, self.database)
-                    scan_vault(self.workspace, self.database, self.zone)
+                    scan_vault(self.workspace, self.database, self.zone, personal=self.settings.redact_personal)
                 except DamagedStoreError:
                     pass  # that is what it is made anew for
                 finally:

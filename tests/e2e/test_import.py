@@ -541,3 +541,48 @@ def test_archives_are_opened_four_deep(sapwood: Sapwood, folder: Path) -> None:
     found = _status(sapwood("import", str(folder), "--json"))
     assert found["nest.zip!/4.zip!/3.zip!/2.zip!/level2.md"][0] == "stored"
     assert "nested over 4 deep" in found["nest.zip!/4.zip!/3.zip!/2.zip!/1.zip"][1]
+
+
+def test_names_with_line_breaks_or_of_any_length_are_stored_like_others(sapwood: Sapwood, folder: Path) -> None:
+    import zipfile
+
+    (folder / "new\nline.txt").write_text("broken words\n")
+    with zipfile.ZipFile(folder / "odd.zip", "w") as archive:
+        archive.writestr("bad\nname.txt", "member words")
+        archive.writestr("d/" * 2500 + "x.txt", "deep words")
+    result = sapwood("import", str(folder), "--json")
+    assert result.code == 0 and result.json["counts"]["stored"] == 3
+    assert _status(result)["new%0Aline.txt"][0] == _status(result)["odd.zip!/bad%0Aname.txt"][0] == "stored"
+    for words in ("broken words", "member words", "deep words"):
+        assert sapwood("search", words, "--json").json["hits"][0]["passages"][0]["text"].strip() == words
+    assert sapwood("import", str(folder), "--json").json["counts"]["unchanged"] == 3
+
+
+def test_what_is_not_there_is_said_once(sapwood: Sapwood, folder: Path) -> None:
+    (folder / "a.md").write_text("words\n")
+    known = _ids(sapwood("import", str(folder), "--json"))["a.md"]
+    for command in (["fetch", "zzzzzzzz"], ["edits", "keep", "zzzzzzzz"], ["edits", "drop", "zzzzzzzz"]):
+        result = sapwood(*command, "--json")
+        assert result.code == 1 and set(result.json) == {"error"} and "did not expect" not in result.err
+    both = sapwood("fetch", known, "zzzzzzzz", "--json")
+    assert both.code == 3 and len(both.json["hits"]) == 1 and both.json["missing"] == ["zzzzzzzz"]
+
+
+def test_an_import_leaves_nothing_in_tmp(sapwood: Sapwood, folder: Path, workspace: Path) -> None:
+    import zipfile
+
+    with zipfile.ZipFile(folder / "a.zip", "w") as archive:
+        archive.writestr("a.md", "words")
+    sapwood("import", str(folder))
+    assert list((workspace / "tmp").iterdir()) == []
+
+
+def test_the_last_file_of_a_folder_goes_when_a_person_confirms_it(sapwood: Sapwood, folder: Path) -> None:
+    (folder / "a.md").write_text("lasting words\n")
+    sapwood("import", str(folder))
+    (folder / "a.md").unlink()
+    kept = sapwood("import", str(folder), "--json")
+    assert kept.code == 3 and "--confirm-deletes" in kept.json["messages"][0]
+    assert sapwood("search", "lasting", "--json").json["total"] == 1
+    assert sapwood("import", str(folder), "--json", "--confirm-deletes").json["counts"]["removed"] == 1
+    assert sapwood("search", "lasting", "--json").json["total"] == 0

@@ -223,3 +223,46 @@ def test_a_half_line_of_decisions_harms_nothing(sapwood: Sapwood, folder: Path, 
     shutil.rmtree(workspace / "memory_tree")
     assert sapwood("rebuild").code == 0
     assert _hit(sapwood, "twice")["edited"]
+
+
+def test_text_in_a_file_with_broken_front_matter_is_kept_in_the_trash(
+    sapwood: Sapwood, folder: Path, workspace: Path
+) -> None:
+    (folder / "a.md").write_text("original words\n")
+    sapwood("import", str(folder))
+    (note,) = (workspace / "wiki" / "raw").rglob("*.md")
+    note.write_text(note.read_text().replace("title: a", "title: [broken") + "\nmy precious addition\n")
+    result = sapwood("import", str(folder), "--json")
+    ((path, reason),) = result.json["vault"]["restored"]
+    (kept,) = (workspace / "trash" / "damaged").iterdir()
+    assert "my precious addition" in kept.read_text() and kept.name in reason and path in str(note)
+    assert "precious" not in note.read_text()
+
+
+def test_a_secret_typed_into_the_vault_is_cut_out(sapwood: Sapwood, folder: Path, workspace: Path) -> None:
+    (folder / "a.md").write_text("original words\n")
+    sapwood("import", str(folder))
+    (note,) = (workspace / "wiki" / "raw").rglob("*.md")
+    secret = "ghp_" + "aB3dE5" * 6
+    note.write_text(note.read_text() + f"\nthe key {secret} is new\n")
+    sapwood("import", str(folder))
+    assert sapwood("search", "is new", "--json").json["hits"][0]["edited"]
+    held = [p for p in workspace.rglob("*") if p.is_file() and secret.encode() in p.read_bytes()]
+    assert held == []
+
+
+def test_a_waiting_edit_is_settled_by_the_short_id_that_status_prints(
+    sapwood: Sapwood, folder: Path, workspace: Path
+) -> None:
+    (folder / "a.md").write_text("original words\n")
+    sapwood("import", str(folder))
+    (note,) = (workspace / "wiki" / "raw").rglob("*.md")
+    note.write_text(note.read_text().replace("original words", "my words"))
+    sapwood("import", str(folder))
+    (folder / "a.md").write_text("other words of the source\n")
+    changed = sapwood("import", str(folder), "--json")
+    assert changed.code == 3 and any("edit" in message for message in changed.json["messages"])
+    step = next(e["next_step"] for e in sapwood("status", "--json").json["checks"] if "edits keep" in e["next_step"])
+    assert sapwood(*step.split(", or")[0].split()[1:]).code == 0
+    assert sapwood("search", "my words", "--json").json["total"] == 1
+    assert sapwood("status", "--json").json["ok"]

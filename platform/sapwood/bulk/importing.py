@@ -15,6 +15,7 @@ from sapwood.plugins.process import ConnectorProcess, RunSettings
 from sapwood.sdk.connector import PullRequest
 from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
+from sapwood.store.items import ItemStore
 from sapwood.sync.connections import Connection, load_connections, save_connection
 from sapwood.sync.run import Observer, Run, RunReport
 from sapwood.text.redact import Redaction
@@ -65,6 +66,7 @@ class ImportReport:
     files: list[FileReport] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     held_deletes: int = 0
+    waiting_edits: list[str] = field(default_factory=list)
     vault: dict[str, Any] = field(default_factory=dict)
     note: str = ""
     seconds: float = 0.0
@@ -73,7 +75,7 @@ class ImportReport:
         """What `--json` prints."""
         return {
             "status": self.status, "messages": self.messages, "counts": self.counts, "files": [f.to_json() for f in self.files],
-            "removed": self.removed, "held_deletes": self.held_deletes, "vault": self.vault, "report": self.note, "seconds": round(self.seconds, 3),
+            "removed": self.removed, "held_deletes": self.held_deletes, "waiting_edits": self.waiting_edits, "vault": self.vault, "report": self.note, "seconds": round(self.seconds, 3),
         }  # fmt: skip
 
 
@@ -102,7 +104,7 @@ def import_path(
         confirm_deletes=options.confirm_deletes, observer=observer,
     )  # fmt: skip
     started(run)
-    request = PullRequest(containers=only, retry_failed=options.retry_failed)
+    request = PullRequest(containers=only, retry_failed=options.retry_failed, may_be_empty=options.confirm_deletes)
     return run.execute(request, meanwhile)
 
 
@@ -175,6 +177,17 @@ def add_run(report: ImportReport, run: RunReport, database: Database, *, list_un
                     FileReport(locator, "unchanged", items=[{"item_id": item_id, "title": title, "chunks": chunks}])
                 )
     report.files.sort(key=lambda f: f.path)
+
+
+def add_waiting(report: ImportReport, database: Database, before: set[str]) -> None:
+    """Name the edits that wait since this import because their source changed; `before` are those that waited already."""
+    for chunk_id, item_id, _, _ in ItemStore(database).conflicts():
+        if chunk_id not in before:
+            report.waiting_edits.append(chunk_id)
+            report.messages.append(
+                f"The source of {item_id} changed text that you had edited; the source's text is shown and your edit waits. "
+                f"Decide with: sapwood edits keep {chunk_id[:12]}, or: sapwood edits drop {chunk_id[:12]}"
+            )
 
 
 def report_note(report: ImportReport, paths: list[str], redaction: Redaction, when: str) -> str:

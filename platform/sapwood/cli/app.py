@@ -11,7 +11,6 @@ import typer
 
 from sapwood import __version__
 from sapwood.cli.console import (
-    COULD_NOT_RUN,
     DONE_WITH_FAILURES,
     errors_to_exit_codes,
     fail,
@@ -138,17 +137,22 @@ def fetch(
 ) -> None:
     """Print chunks in full."""
     with errors_to_exit_codes(as_json=as_json, debug=debug), _memory(workspace) as memory:
-        hits = memory.fetch(ids)
+        found = {node_id: memory.fetch([node_id]) for node_id in ids}
+        hits = [hit for several in found.values() for hit in several]
+        missing = [node_id for node_id, several in found.items() if not several]
+        if not hits:
+            fail(
+                f"{', '.join(ids)}: nothing has this id. Take the node_id or item_id of a search hit.", as_json=as_json
+            )
         if as_json:
-            print_json({"hits": [hit.to_json() for hit in hits]})
-        elif not hits:
-            fail(f"{', '.join(ids)}: nothing has this id. Take the node_id or item_id of a search hit.", as_json=False)
+            print_json({"hits": [hit.to_json() for hit in hits], "missing": missing})
         for hit in () if as_json else hits:
             say(
                 f"{hit.title}  ({hit.date or 'date unknown'}, {hit.source_ref or hit.source_id})\n{hit.path}\n\n{hit.content}\n"
             )
-        if not hits:
-            raise typer.Exit(COULD_NOT_RUN)
+        if missing:
+            typer.echo(f"{', '.join(missing)}: nothing has this id.", err=True)
+            raise typer.Exit(DONE_WITH_FAILURES)
 
 
 @app.command("open")
@@ -175,7 +179,7 @@ def open_(
                 as_json=False,
             )
         elif typer.launch(str(path)) != 0:
-            say(str(path))
+            fail(f"{path}: the system has no program to open it with. --print gives the path alone.", as_json=False)
 
 
 @app.command()

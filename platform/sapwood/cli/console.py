@@ -48,6 +48,8 @@ def errors_to_exit_codes(*, as_json: bool, debug: bool) -> Iterator[None]:
 
     try:
         yield
+    except (typer.Exit, typer.BadParameter):
+        raise  # already what it shall be; typer's exit is a RuntimeError
     except (SapwoodError, ConnectorError) as error:
         if debug:
             raise

@@ -115,7 +115,8 @@ def run_import(
         return INTERRUPTED
     if report.status == "failed":
         return COULD_NOT_RUN
-    return DONE_WITH_FAILURES if report.counts["failed"] or report.status == "partial" or report.held_deletes else DONE
+    waits = report.held_deletes or report.waiting_edits
+    return DONE_WITH_FAILURES if report.counts["failed"] or report.status == "partial" or waits else DONE
 
 
 def _show(report: ImportReport) -> None:

@@ -18,8 +18,9 @@ from sapwood.ingest.notes import PREVIEW, chunk_text, manifest_text
 from sapwood.store.database import Database
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
 from sapwood.store.vaultfiles import VaultFiles
+from sapwood.text.redact import Redaction
 from sapwood.vault import chunkfile
-from sapwood.vault.files import FileBatch
+from sapwood.vault.files import FileBatch, write_atomically
 from sapwood.vault.paths import manifest_path
 from sapwood.workspace import Workspace
 
@@ -34,10 +35,10 @@ class VaultChanges:
     missing: list[str] = field(default_factory=list)
 
 
-def scan_vault(workspace: Workspace, database: Database, zone: tzinfo = UTC) -> VaultChanges:
+def scan_vault(workspace: Workspace, database: Database, zone: tzinfo = UTC, *, personal: bool = False) -> VaultChanges:
     """Look at every chunk's file once. Costs one stat a file, and a read of each that changed.
 
-    Needs the writer lock.
+    Needs the writer lock. `personal` cuts personal numbers out of edits too, as it does on ingest.
     """
     changes = VaultChanges()
     files = VaultFiles(database)
@@ -53,13 +54,14 @@ def scan_vault(workspace: Workspace, database: Database, zone: tzinfo = UTC) -> 
         if stat.st_mtime_ns != mtime_ns or stat.st_size != size:
             suspects.append(path)
     for path in suspects:
-        _look_at(workspace, database, files.chunk_at(path), path, zone, changes)
+        _look_at(workspace, database, files.chunk_at(path), path, zone, changes, Redaction(personal))
     return changes
 
 
 def _look_at(
-    workspace: Workspace, database: Database, chunk_id: str, path: str, zone: tzinfo, changes: VaultChanges
-) -> None:
+    workspace: Workspace, database: Database, chunk_id: str, path: str, zone: tzinfo, changes: VaultChanges,
+    redaction: Redaction,
+) -> None:  # fmt: skip
     items = ItemStore(database)
     file = workspace.vault / path
     try:
@@ -71,8 +73,9 @@ def _look_at(
     note = chunkfile.read(data)
     holders = VaultFiles(database).holders(chunk_id)
     if note.damaged:
+        kept = _keep_damaged(workspace, path, data, redaction)
         rewrite_items(workspace, database, holders)
-        changes.restored.append((path, note.damaged))
+        changes.restored.append((path, f"{note.damaged}; what stood there is kept as {kept}" if kept else note.damaged))
         return
     item, chunk = _holder(items, holders[0], chunk_id)
     if chunkfile.body_sha256(note.body) == chunkfile.body_sha256(chunk.shown):
@@ -80,10 +83,20 @@ def _look_at(
             items.set_file(chunk_id, stat.st_size, stat.st_mtime_ns)
         return
     original_again = chunkfile.body_sha256(note.body) == chunk.content_sha256
-    edited = None if original_again else note.body
+    edited = None if original_again else redaction.text(note.body)
     decisions.record_edit(workspace, item.item_id, chunk, edited)
     apply_edit(workspace, database, holders, chunk_id, edited, zone)
     (changes.reverted if original_again else changes.edited).append(path)
+
+
+def _keep_damaged(workspace: Workspace, path: str, data: bytes, redaction: Redaction) -> str:
+    """Put what a damaged file held, which may be somebody's work, into the trash; its path, empty when it held nothing."""
+    text = redaction.text(data.decode("utf-8", "replace"))
+    if not text.strip():
+        return ""
+    kept = f"trash/damaged/{now_ms()}-{path.rpartition('/')[2]}"
+    write_atomically(workspace.root / kept, text)
+    return kept
 
 
 def _holder(items: ItemStore, item_no: int, chunk_id: str) -> tuple[ItemRow, ChunkRow]:
@@ -146,13 +159,13 @@ def _present(file: Path) -> chunkfile.ReadNote:
 def settle_conflict(workspace: Workspace, database: Database, chunk_id: str, choice: str, zone: tzinfo) -> bool:
     """`keep`: the waiting edit replaces the text of the chunk that now stands in its place; `drop`: it is forgotten.
 
-    False when no edit waits for this chunk.
+    `chunk_id` may be its first eight or more digits. False when no edit waits for this chunk.
     """
     items = ItemStore(database)
-    waiting = next((c for c in items.conflicts() if c[0] == chunk_id), None)
-    if waiting is None:
+    waiting = [c for c in items.conflicts() if c[0] == chunk_id or (len(chunk_id) >= 8 and c[0].startswith(chunk_id))]
+    if len(waiting) != 1:
         return False
-    _, item_id, original, edited = waiting
+    chunk_id, item_id, original, edited = waiting[0]
     item = items.find(item_id)
     if choice == "keep" and item is not None:
         chunks = items.chunks(item.item_no)

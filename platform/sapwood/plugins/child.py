@@ -30,6 +30,7 @@ _COLLECT_AFTER = 100_000
 def main() -> None:
     """Read the start message, act, report, exit."""
     die_with_parent()
+    os.umask(0o077)  # what is unpacked is as private as where it comes from
     gc.set_threshold(_COLLECT_AFTER, 20, 20)
     outgoing = os.fdopen(os.dup(1), "wb", buffering=1 << 16)
     os.dup2(2, 1)

@@ -75,6 +75,7 @@ class PullRequest:
         max_items: stop after so many; None for no limit.
         retry_failed: read failed and skipped items again even when their originals have not changed: a person asked
             for it, or the installed plugins are not those of the last run and may read what those could not.
+        may_be_empty: a person has said that what is not found is really gone, even when nothing at all is found.
     """
 
     checkpoint: Mapping[str, Any] | None = None
@@ -84,6 +85,7 @@ class PullRequest:
     until: datetime | None = None
     max_items: int | None = None
     retry_failed: bool = False
+    may_be_empty: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
@@ -95,6 +97,7 @@ class PullRequest:
             "until": self.until and self.until.isoformat(),
             "max_items": self.max_items,
             "retry_failed": self.retry_failed,
+            "may_be_empty": self.may_be_empty,
         }
 
     @classmethod
@@ -108,6 +111,7 @@ class PullRequest:
             until=datetime.fromisoformat(data["until"]) if data["until"] else None,
             max_items=data["max_items"],
             retry_failed=data["retry_failed"],
+            may_be_empty=data["may_be_empty"],
         )
 
 

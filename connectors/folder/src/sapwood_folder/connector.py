@@ -129,11 +129,11 @@ class FolderConnector:
                 hint="Is its disk connected? Nothing was deleted.",
             ) from error
         known = Known(ctx.known.all())
-        if not entries and not walk.unlisted and known.by_locator:
+        if not entries and not walk.unlisted and known.by_locator and not request.may_be_empty:
             raise ListError(
                 scope,
                 "The folder is empty, but files of it are stored.",
-                hint="Is its disk connected? Nothing was deleted.",
+                hint="Is its disk connected? Nothing was deleted. If all is really gone, import it with --confirm-deletes.",
             )
         listing = Listing(entries, known, retry_failed=request.retry_failed)
         for folder, reason in walk.unlisted:
@@ -360,12 +360,8 @@ class FolderConnector:
         """The files of an archive as items of their own: `<archive>!/<member>`, each with the archive's fingerprint."""
         for member in found.members:
             if member.skipped:
-                yield Skipped(
-                    f"{scope}:{path}!/{member.name}",
-                    scope,
-                    member.skipped,
-                    replace(mark, locator=f"{path}!/{member.name}"),
-                )
+                name = display_path(f"{path}!/{member.name}")
+                yield Skipped(f"{scope}:{name}", scope, member.skipped, replace(mark, locator=name))
         readable = [m for m in found.members if not m.skipped]
         left = _Left(archive.limits.unpacked_bytes - sum(m.size for m in readable))
         deep = depth >= archive.limits.depth
@@ -381,11 +377,11 @@ class FolderConnector:
         for member in readable:
             if deep and _is_archive(member.name):
                 reason = f"archives nested over {archive.limits.depth} deep are not opened"
-                inside = replace(mark, locator=f"{path}!/{member.name}")
-                yield Skipped(f"{scope}:{path}!/{member.name}", scope, reason, inside)
+                name = display_path(f"{path}!/{member.name}")
+                yield Skipped(f"{scope}:{name}", scope, reason, replace(mark, locator=name))
         for file, inner in ctx.convert_all(files()):
             member = taken.popleft()
-            name = f"{path}!/{member.name}"
+            name = display_path(f"{path}!/{member.name}")
             inside = replace(mark, locator=name)
             if isinstance(inner, Converted) and inner.members:
                 left.bytes -= sum(m.size for m in inner.members)

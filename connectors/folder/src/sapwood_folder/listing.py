@@ -56,7 +56,7 @@ class Listing:
             if skip:
                 self.skipped.append(entry)
                 continue
-            items = by_locator.get(path if path.isascii() else display_path(path))
+            items = by_locator.get(path if path.isascii() and path.isprintable() else display_path(path))
             if items is None or items[0].size != size or items[0].mtime_ns != mtime_ns or _retried(items, retry_failed):
                 self.changed.append(entry)
             else:

@@ -7,6 +7,7 @@ mounts, hard links) is taken the first time, by device and inode.
 from __future__ import annotations
 
 import fnmatch
+import hashlib
 import os
 import re
 import stat
@@ -174,10 +175,22 @@ def _matches(path: str, pattern: str) -> bool:
     return fnmatch.fnmatchcase(target, pattern) or fnmatch.fnmatchcase(path, f"{pattern}/*")
 
 
+_UNSHOWABLE = re.compile("[\\x00-\\x1f\\x7f\\x85\\u2028\\u2029\\ud800-\\udfff]")
+_MAX_PATH = 2000
+
+
+def _percent(sign: re.Match[str]) -> str:
+    code = ord(sign[0])
+    return f"%{code - 0xDC00 if 0xDC80 <= code <= 0xDCFF else code:02X}"
+
+
 def display_path(path: str) -> str:
-    """A path that can be stored and printed: bytes that are no UTF-8 are shown as `%XX`."""
-    try:
-        path.encode("utf-8")
+    """A path that can be stored and printed: control characters, line breaks and bytes that are no UTF-8 are shown as `%XX`;
+    one of over 2,000 characters is cut and keeps a hash of the whole."""
+    if path.isascii() and path.isprintable() and len(path) <= _MAX_PATH:
         return path
-    except UnicodeEncodeError:
-        return "".join(f"%{ord(c) - 0xDC00:02X}" if 0xDC80 <= ord(c) <= 0xDCFF else c for c in path)
+    shown = _UNSHOWABLE.sub(_percent, path)
+    if len(shown) > _MAX_PATH:
+        digest = hashlib.sha256(shown.encode("utf-8")).hexdigest()[:16]
+        shown = f"{shown[: _MAX_PATH - 17]}~{digest}"
+    return shown
