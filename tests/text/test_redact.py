@@ -162,3 +162,32 @@ def test_hits_are_counted_by_class_and_never_kept() -> None:
 def test_redacting_twice_is_redacting_once(text: str) -> None:
     once = Redaction().text(text)
     assert Redaction().text(once) == once
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("password: Yaml-pw_77!", "77!"), ("password: abc!def!", "def!"), ("password: 'it''s-s3cret'", "s3cret"), ("DB_PASS=dbpass_77", "dbpass_77"),
+        ("pass: passval_13", "passval_13"), ("password：ｆｕｌｌ_58", "ｆｕｌｌ_58"), ("<password>xmlPw</password>", "xmlPw"),
+        ('<add key="password" value="attr9pw"/>', "attr9pw"), ("os.environ['API_KEY'] = 'env_57x'", "env_57x"), ("tool --password flagpw run", "flagpw"),
+        ("curl -u user:pw12345 https://example.org", "pw12345"), ("sshpass -p hidden1 ssh a", "hidden1"),
+        ("machine example.org login me password netrcpw", "netrcpw"), ('"{\\"password\\": \\"esc_47\\"}"', "esc_47"), ("**Password:** bold_59", "bold_59"),
+        ("Cookie: session=abcdef0123456789; theme=dark", "abcdef0123456789"),
+    ],
+)  # fmt: skip
+def test_a_secret_is_cut_out_however_it_is_written(text: str, secret: str) -> None:
+    cut = Redaction().text(text)
+    assert secret not in cut and REDACTED in cut
+    assert Redaction().text(cut) == cut
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The first pass: all green, the second pass = none.", "Give it with --password env:NAME or --token FILE.", "<password></password>",
+        "This tool takes --password PASSWORD and --token TOKEN.", "login to the site, then change the password soon", "compass = 12 degrees north",
+        "A cookie: sweet and round.", "boarding pass: gate closes at 9", "bypass: 3 lanes",
+    ],
+)  # fmt: skip
+def test_words_that_only_look_like_it_stay(text: str) -> None:
+    assert Redaction().text(text) == text

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -50,7 +51,7 @@ _PRIVATE_KEY = re.compile(
 _CHINESE_NAMES = "密码|口令|密钥|私钥|令牌|密碼|金鑰|權杖"
 # An assignment is found from its name's last word, which is rare, and then read to the right and to the left.
 _NAME_WORD = re.compile(
-    rf"token|secret|passw(?:or)?d|passphrase|passcode|pwd|credentials?|key|code|verifier|challenge|{_CHINESE_NAMES}"
+    rf"token|secret|passw(?:or)?d|pass(?=[\\s\"'\]]{{0,3}}[=:])|passphrase|passcode|pwd|credentials?|key|code|verifier|challenge|{_CHINESE_NAMES}"
 )
 _NAME_HINTS = (
     "key",
@@ -75,100 +76,23 @@ _NAME_HEAD = {
     "code": re.compile(r"authorization[_\-. ]?$", re.I),
     "verifier": re.compile(r"code[_\-. ]?$", re.I),
     "challenge": re.compile(r"code[_\-. ]?$", re.I),
+    "pass": re.compile(r"(?:^|[\s\"'\[,{;(])(?:[a-z0-9]{1,14}[_\-])?$", re.I),
 }
 _VALUE = re.compile(
-    r"[\"'`*_]{0,3}\s{0,3}(?P<sign>=>|:=|={1,2}|[:：＝]|是|为|is(?=\s))\s{0,3}[*_]{0,2}"
-    r"(?:[\"'`“](?P<quoted>[^\"'`“”\n]{1,400})"
+    r"[\\\"'`*_\]]{0,4}\s{0,3}(?P<sign>=>|:=|={1,2}|[:：＝]|是|为|is(?=\s))[*_]{0,2}\s{0,3}[*_]{0,2}"
+    r"(?:\\?[\"'`“](?P<quoted>(?:''|[^\"'`“”\n]){1,400})"
     r"|(?P<bare>[^\s\"'`“”，。；、！？<>()（）\[\]{}]{2,400}[^\s\"'`“”，。；、！？<>()（）\[\]{},;.:!?]))",
 )
 # Values that stand behind such names in prose, code and documentation without being secrets.
-_PLAIN_VALUES = frozenset(
-    [
-        "none",
-        "null",
-        "nil",
-        "true",
-        "false",
-        "str",
-        "string",
-        "int",
-        "bool",
-        "bytes",
-        "text",
-        "object",
-        "any",
-        "self",
-        "this",
-        "undefined",
-        "optional",
-        "required",
-        "empty",
-        "default",
-        "yes",
-        "no",
-        "the",
-        "a",
-        "an",
-        "is",
-        "are",
-        "was",
-        "not",
-        "and",
-        "or",
-        "to",
-        "for",
-        "of",
-        "in",
-        "on",
-        "it",
-        "you",
-        "your",
-        "my",
-        "our",
-        "reset",
-        "change",
-        "changed",
-        "changes",
-        "expired",
-        "expires",
-        "invalid",
-        "missing",
-        "wrong",
-        "incorrect",
-        "example",
-        "placeholder",
-        "unknown",
-        "here",
-        "see",
-        "with",
-        "from",
-        "will",
-        "must",
-        "should",
-        "can",
-        "type",
-        "value",
-        "name",
-        "field",
-        "number",
-        "hidden",
-        "protected",
-        "disabled",
-        "enabled",
-        "forgotten",
-        "secret",
-        "password",
-        "token",
-        "key",
-        "input",
-        "env",
-        "environ",
-        "var",
-        "variable",
-        "config",
-        "settings",
-    ]
-)
+_PLAIN_VALUES = frozenset([
+    "none", "null", "nil", "true", "false", "str", "string", "int", "bool", "bytes", "text", "object", "any",
+    "self", "this", "undefined", "optional", "required", "empty", "default", "yes", "no", "the", "a", "an", "is",
+    "are", "was", "not", "and", "or", "to", "for", "of", "in", "on", "it", "you", "your", "my", "our", "reset",
+    "change", "changed", "changes", "expired", "expires", "invalid", "missing", "wrong", "incorrect", "example",
+    "placeholder", "unknown", "here", "see", "with", "from", "will", "must", "should", "can", "type", "value",
+    "name", "field", "number", "hidden", "protected", "disabled", "enabled", "forgotten", "secret", "password",
+    "token", "key", "input", "env", "environ", "var", "variable", "config", "settings",
+])  # fmt: skip
 _CODE_VALUE = re.compile(
     r"^(?:\$|%|@|&|\{|<|os\.|env\.|process\.|self\.|this\.|config\.|settings\.|request\.|[A-Za-z_][\w.]*\($|\.\.\.|…|\*+$|x+$|-+$)",
     re.IGNORECASE,
@@ -188,12 +112,14 @@ def _assigned(name: str, match: re.Match[str]) -> bool:
     value = quoted or bare
     if REDACTED in value or _CODE_VALUE.match(value) or value.rstrip(".,:;!?)").lower() in _PLAIN_VALUES:
         return False
+    if name == "pass" and not (any(c.isdigit() for c in value) and any(c.isalpha() for c in value)):
+        return False  # "first pass: all green"
     password = name.startswith("p") or name in ("密码", "口令", "密碼")
     if sign in ("is", "是", "为"):  # prose: only what cannot be a word is a secret
         return len(value) >= 6 and value.isascii() and any(c.isdigit() for c in value) and not value.isdigit()
     if quoted:
         return password or " " not in quoted.strip()
-    if not value.isascii():
+    if not unicodedata.normalize("NFKC", value).isascii():
         return False
     if match.string[match.end() : match.end() + 1] == "(":
         return False  # a call
@@ -265,6 +191,39 @@ _RULES: tuple[_Rule, ...] = (
             r"|discord(?:app)?\.com/api/webhooks/\d+/)(?P<secret>[A-Za-z0-9_\-/]{8,})",
             re.I,
         ),
+    ),
+    _Rule(
+        "password on a command line",
+        ("--pass", "--pwd", "--token", "--secret", "--api", "--client-secret", "sshpass", "curl", "login "),
+        re.compile(
+            r"(?:--(?:pass(?:word|wd|phrase)?|pwd|token|secret|api-?key|client-secret)[ =]|sshpass\s+-p\s{0,2}"
+            r"|curl\b[^\n]{0,200}?\s(?:-u|--user)\s+[\"']?[^\s:\"']{1,80}:|\blogin\s+\S{1,80}\s+password\s+)"
+            r"[\"']?(?P<secret>(?!(?:env|file|keyring):)[^\s\"'`<>$\[\](){}]{3,200})",
+        ),
+        lambda m: not m["secret"].isupper() and m["secret"].lower() not in _PLAIN_VALUES,
+    ),
+    _Rule(
+        "secret element",
+        ("</pass", "</pwd", "</secret", "</token", "</api", "</client", "</access"),
+        re.compile(
+            r"<(?P<name>pass(?:word|wd|phrase)?|pwd|secret|token|api[_\-]?key|client[_\-]?secret|access[_\-]?token)\b[^<>]{0,100}>"
+            r"(?P<secret>[^<>\s][^<>]{1,200}?)\s*</(?P=name)",
+            re.IGNORECASE,
+        ),
+    ),
+    _Rule(
+        "secret attribute",
+        ("value=",),
+        re.compile(
+            r"(?:key|name)\s{0,2}=\s{0,2}[\"'][^\"'<>]{0,60}(?:password|passwd|secret|token|apikey|api[_\-]key)[\"']\s{1,3}value=\s{0,2}"
+            r"[\"'](?P<secret>[^\"'<>\s]{2,200})",
+            re.IGNORECASE,
+        ),
+    ),
+    _Rule(
+        "cookie",
+        ("cookie:",),
+        re.compile(r"(?:set-)?cookie:\s{0,3}(?P<secret>[A-Za-z0-9_\-.]{1,60}=[^\s\[][^\n\[]{7,2000})", re.IGNORECASE),
     ),
     _Rule(
         "password in a link",
@@ -400,6 +359,9 @@ class Redaction:
                 continue
             self.counts["assignment"] += 1
             start, end = match.span("quoted" if match.group("quoted") is not None else "bare")
+            if match.group("bare") is not None and not match.group("bare").isalpha():
+                while text[end : end + 1] in ("!", "?", "#", "$", "%", "^", "&", "*", "~"):
+                    end += 1  # a sign that ends a sentence after a word ends a password too
             parts += [text[at:start], REDACTED]
             at = end
         return "".join(parts) + text[at:] if parts else text
