@@ -257,8 +257,6 @@ def segments_from_rows(rows: list[list[Any]], text: str | None) -> tuple[tuple[S
 
 def _author(source: CanonicalisedSource) -> str:
     people = source.metadata.people
-    chosen = next((p for role in ("author", "sender") for p in people if p.role == role), None)
-    if chosen:
-        return chosen.name or chosen.address or chosen.id
-    authors = list(dict.fromkeys(s.author for s in source.segments if s.author))
-    return ", ".join(authors[:3])
+    chosen = [p for p in people if p.role == "author"] or [p for p in people if p.role == "sender"]
+    names = [p.name or p.address or p.id for p in chosen] or [s.author for s in source.segments if s.author]
+    return ", ".join(list(dict.fromkeys(names))[:3])

@@ -7,6 +7,7 @@ GB18030 with replacement signs at the end. GB2312 and GBK are always read as GB1
 from __future__ import annotations
 
 import codecs
+import re
 
 __all__ = ["decode_text"]
 
@@ -31,6 +32,10 @@ _WIDER = {
 }
 
 
+_HIGH_RUN = re.compile(rb"[\x80-\xff]+")
+_ACCENT = re.compile(rb"(?:(?<=[A-Za-z])[\xc0-\xff](?![\x80-\xff])|(?<![\x80-\xff])[\xc0-\xff](?=[a-z]))")
+
+
 def decode_text(data: bytes, declared: str = "") -> tuple[str, str]:
     """The text of `data`, and the name of the encoding that it was read with.
 
@@ -53,6 +58,8 @@ def decode_text(data: bytes, declared: str = "") -> tuple[str, str]:
     guess = _detected(data)
     if guess.startswith(_SINGLE_BYTE) and _reads_as_chinese(data):
         guess = "gb18030"
+    if not declared and _WIDER.get(guess, guess) in ("", "utf-8", "gb18030") and _reads_as_latin(data):
+        guess = "cp1252"
     for name in filter(None, (declared.strip().lower(), guess)):
         wider = _WIDER.get(name, name)
         for encoding in dict.fromkeys((wider, "big5hkscs") if wider == "cp950" else (wider,)):
@@ -85,6 +92,13 @@ def _reads_as_chinese(data: bytes) -> bool:
         common += trail >= 0xA1 and (0xB0 <= lead <= 0xD7 or 0xA1 <= lead <= 0xA3)
         at += 2
     return total >= 2 and common >= 0.9 * total
+
+
+def _reads_as_latin(data: bytes) -> bool:
+    """True when most bytes over 0x7F stand alone beside Latin letters, as accents do; Chinese stands in runs of two and more."""
+    runs = _HIGH_RUN.findall(data[:_SAMPLE])
+    alone = len(_ACCENT.findall(data[:_SAMPLE]))
+    return bool(runs) and alone > 0.5 * len(runs)
 
 
 def _utf16_without_mark(data: bytes) -> str:

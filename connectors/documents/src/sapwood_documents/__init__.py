@@ -24,7 +24,7 @@ _BY_EXTENSION = {
 
 # Text by its bytes, yet not for reading as it stands: formats that want a reader of their own, drawings, keys.
 _NOT_PLAIN = frozenset(
-    ["eml", "mbox", "mbx", "msg", "ics", "vcf", "rtf", "ipynb", "opml", "srt", "vtt", "enex", "fodt", "fods", "mht", "mhtml", "svg", "ps", "eps", "ai", "dxf", "pem", "crt", "cer", "csr", "key", "p7s", "p12", "pfx", "ppk", "gpg", "sig", "map", "lock"]
+    ["eml", "mbox", "mbx", "msg", "ics", "vcf", "rtf", "ipynb", "opml", "srt", "vtt", "enex", "fodt", "fods", "mht", "mhtml", "svg", "ps", "eps", "ai", "dxf", "pem", "crt", "cer", "csr", "key", "p7s", "pptx", "ppt", "xlsx", "xls", "xlsm", "doc", "odt", "ods", "odp", "epub", "p12", "pfx", "ppk", "gpg", "sig", "map", "lock"]
 )  # fmt: skip
 
 

@@ -348,6 +348,8 @@ class _Table:
         self._caption: list[str] = []
         self._in_caption = False
         self._span = 1
+        self._down = 1
+        self._covered: dict[int, int] = {}  # column to the last row that a cell above reaches
 
     def take(self, kind: str, node: Any, depth: int) -> None:
         tag = node.tag
@@ -381,14 +383,19 @@ class _Table:
     def _cell_border(self, kind: str, node: Any) -> None:
         if kind == "open":
             self._cell = []
-            span = node.attributes.get("colspan") or "1"
-            self._span = min(int(span), 50) if span.isdigit() and int(span) > 0 else 1
+            self._span = _span(node, "colspan", 50)
+            self._down = _span(node, "rowspan", 1000)
         elif self._cell is not None:
             lines = [line.strip(" ;") for line in "".join(self._cell).split("\n")]
             text = "<br>".join(line for line in lines if line).replace("|", "\\|")
             if not self._rows:
                 self._rows.append([])
-            self._rows[-1] += [text, *[""] * (self._span - 1)]
+            row, number = self._rows[-1], len(self._rows) - 1
+            while self._covered.get(len(row), -1) >= number:  # a cell of a row above reaches down to here
+                row.append("")
+            if self._down > 1:
+                self._covered |= dict.fromkeys(range(len(row), len(row) + self._span), number + self._down - 1)
+            row += [text, *[""] * (self._span - 1)]
             self._cell = None
 
     def blocks(self) -> list[str]:
@@ -400,6 +407,11 @@ class _Table:
         if rows:
             found.append(markdown_table(rows))
         return found
+
+
+def _span(node: Any, name: str, most: int) -> int:
+    value = node.attributes.get(name) or "1"
+    return min(int(value), most) if value.isdecimal() and int(value) > 0 else 1
 
 
 def markdown_table(rows: list[list[str]]) -> str:

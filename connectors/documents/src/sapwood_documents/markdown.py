@@ -15,6 +15,7 @@ _FENCES = re.compile(r"^( {0,3})(`{3,}|~{3,}).*?(?:^ {0,3}\2[`~]*[ \t]*$|\Z)", r
 _INLINE_CODE = re.compile(r"(`+)(?!`)[^\n]{0,2000}?(?<!`)\1(?!`)")
 _TAG = re.compile(r"(?:(?<=\s)|^)#([^\W\d_][\w/-]*)", re.MULTILINE)
 _IMAGE = re.compile(r"!\[[^\]\n]{0,500}\]\(\s*<?([^)\s>\n]{1,2000})>?[^)\n]{0,300}\)")
+_DAY = re.compile(r"^(\d{4})[/.年-]\s?(\d{1,2})[/.月-]\s?(\d{1,2})日?$")
 _H1 = re.compile(r"\A\s*#[ \t]+(.+?)[ \t]*#*[ \t]*(?:\n|\Z)|\A\s*(\S[^\n]*)\n=+[ \t]*(?:\n|\Z)")
 
 
@@ -41,7 +42,7 @@ def convert(file: ConvertFile) -> Converted:
         segments=tuple(segments),
         created=_moment(fields.get("created")),
         modified=modified,
-        people=tuple(Person(name=name, role="author") for name in _listed(author)),
+        people=tuple(Person(name=name, role="author") for name in _names(author)),
         tags=tuple(tag for tag in tags if tag),
         media_type="text/markdown",
         warnings=_missing_images(file, prose),
@@ -84,6 +85,20 @@ def _listed(value: Any) -> list[str]:
     return [str(part).strip().lstrip("#") for part in parts if part is not None and str(part).strip()]
 
 
+def _names(value: Any) -> list[str]:
+    """People: a list, one name, several names between `;` or, when all are full names, commas; of a mapping its `name`."""
+    if isinstance(value, dict):
+        return _names(value.get("name"))
+    if isinstance(value, list):
+        return [name for part in value for name in _names(part)]
+    if not isinstance(value, str):
+        return [str(value)] if value is not None else []
+    parts = [part.strip() for part in re.split(r"[;；、，]|\s+and\s+", value)]
+    if len(parts) == 1 and all(" " in part.strip() for part in value.split(",")):
+        parts = [part.strip() for part in value.split(",")]
+    return [part for part in parts if part]
+
+
 def _moment(value: Any) -> datetime | None:
     if isinstance(value, datetime):
         return value if value.tzinfo else value.replace(tzinfo=UTC)
@@ -92,6 +107,10 @@ def _moment(value: Any) -> datetime | None:
     if isinstance(value, str):
         try:
             return _moment(datetime.fromisoformat(value.strip()))
+        except ValueError:
+            match = _DAY.match(value.strip())
+        try:
+            return datetime(*map(int, match.groups()), tzinfo=UTC) if match else None  # type: ignore[arg-type, misc]
         except ValueError:
             return None
     return None

@@ -20,6 +20,9 @@ _NO_CONTENT = re.compile(
     r"^\u200e?(?:<Media omitted>|<attached: .*>|(?:image|video|audio|sticker|GIF|document) omitted|This message was deleted\.?|You deleted this message\.?|<媒体已省略>|此消息已删除|null)$",
     re.IGNORECASE,
 )
+_SHORT_DATE = re.compile(
+    r"^(\d{1,2})[./-](\d{1,2})[./-](\d{4}|\d{2}),?\s+(\d{1,2}):(\d{2})(?::(\d{2}))?(?:[\s_\u202f\u00a0]*([AaPp]\.?[Mm]\.?))?$"
+)
 _UNAMBIGUOUS = re.compile(r"^(\d{4})[./-](\d{1,2})[./-](\d{1,2}),?\s+(\d{1,2}):(\d{2})(?::(\d{2}))?$")
 
 
@@ -42,8 +45,8 @@ def looks_like_text(path: str) -> bool:
 def _as_chat(text: str) -> Converted | None:
     """Messages when at least three lines, and most of those with a stamp, read as `<time> <author>: <text>`.
 
-    A stamp whose day and month can be told apart becomes the message's time; every other stays in its text, since no
-    program can know which of 11/8/21 is the month.
+    A stamp whose day and month can be told apart, by itself or by another of the same chat, becomes the message's time;
+    every other stays in its text, since no program can know which of 11/8/21 is the month.
     """
     lines = text.split("\n")
     first = [bool(_CHAT_LINE.match(line)) for line in lines[:200]]
@@ -57,6 +60,7 @@ def _as_chat(text: str) -> Converted | None:
             messages.append((match["stamp"], "", [match["text"]]))
         elif messages:
             messages[-1][2].append(line)
+    day_first = _day_first([stamp for stamp, _, _ in messages])
     segments: list[Segment] = []
     left_out: Counter[str] = Counter()
     for number, (stamp, author, parts) in enumerate(messages):
@@ -66,7 +70,7 @@ def _as_chat(text: str) -> Converted | None:
         elif not body or _NO_CONTENT.match(body):
             left_out["messages without text"] += 1
         else:
-            at = _moment(stamp)
+            at = _moment(stamp, day_first)
             segments.append(Segment(f"m{number}", body if at else f"({stamp.strip()}) {body}", at, author))
     people = dict.fromkeys(s.author for s in segments)
     warnings = tuple(f"{count} {what} left out" for what, count in left_out.items())
@@ -79,11 +83,30 @@ def _as_chat(text: str) -> Converted | None:
     )
 
 
-def _moment(stamp: str) -> datetime | None:
-    match = _UNAMBIGUOUS.match(stamp.strip())
-    if not match:
+def _day_first(stamps: list[str]) -> bool | None:
+    """True for 13/5/2024, False for 5/13/2024; None when no stamp of the chat tells, or when they contradict each other."""
+    pairs = [(int(m[1]), int(m[2])) for stamp in stamps if (m := _SHORT_DATE.match(stamp.strip()))]
+    day, month = any(a > 12 for a, _ in pairs), any(b > 12 for _, b in pairs)
+    return day if day != month else None
+
+
+def _moment(stamp: str, day_first: bool | None) -> datetime | None:
+    text = stamp.strip()
+    if match := _UNAMBIGUOUS.match(text):
+        year, month, day = (int(part) for part in match.groups()[:3])
+        clock = (*match.groups()[3:], None)
+    elif day_first is not None and (match := _SHORT_DATE.match(text)):
+        first, second, year = (int(part) for part in match.groups()[:3])
+        day, month = (first, second) if day_first else (second, first)
+        year += 2000 if year < 100 else 0
+        clock = match.groups()[3:]
+    else:
         return None
+    hour, minute, second_ = (int(part or 0) for part in clock[:3])
+    half = re.sub(r"[^apm]", "", (clock[3] or "").lower())
+    if half:
+        hour = hour % 12 + (12 if half == "pm" else 0)
     try:
-        return datetime(*(int(part or 0) for part in match.groups()), tzinfo=UTC)  # type: ignore[misc, arg-type]
+        return datetime(year, month, day, hour, minute, second_, tzinfo=UTC)
     except ValueError:
         return None

@@ -21,7 +21,9 @@ MAX_LINES = 200_000
 _ID_KEYS = ("id", "_id", "uuid", "dia_id", "message_id", "msg_id", "ts", "key", "guid")
 _TEXT_KEYS = ("text", "content", "message", "body", "msg")
 _AUTHOR_KEYS = ("speaker", "author", "sender", "from", "user_name", "username", "user", "name")
-_TIME_NAME = re.compile(r"(?:time|date|created|updated|edited|modified|timestamp|_at$|At$|^ts$|usec)", re.IGNORECASE)
+_TIME_NAME = re.compile(
+    r"(?:time|date|created|updated|edited|modified|timestamp|_at$|At$|(?:^|_)ts(?:$|_)|epoch|usec)", re.IGNORECASE
+)
 _TITLE_KEYS = ("title", "subject", "headline", "标题", "name")
 _MODIFIED = ("useredited", "modified", "updated", "edited", "lastedited", "update", "mtime", "lastmod")
 _CREATED = ("created", "create", "published", "date", "timestamp", "ctime", "sent")

@@ -59,6 +59,9 @@ def convert(file: ConvertFile) -> Converted:
     return _Reader(document).read()
 
 
+_CELL_BORDER = re.compile(r"(?<!\\)\|")
+
+
 def _brief(error: BaseException) -> str:
     text = re.sub(r"'?(?:[A-Za-z]:)?[/\\]\S+'?", "the file", str(error).splitlines()[0] if str(error) else "")
     return f"{type(error).__name__}: {text}"[:160]
@@ -278,7 +281,9 @@ class _Reader:
         text = self._blocks(cell)
         lines = [line.strip() for line in text.split("\n")]
         flat = [
-            " ".join(c.strip() for c in line.strip("|").split("|")) if line.startswith("|") else line
+            " ".join(c.strip() for c in _CELL_BORDER.split(line)).strip().replace("\\|", "|")
+            if line.startswith("|")
+            else line
             for line in lines
             if not re.fullmatch(r"\|(?: --- \|)+", line)
         ]
