@@ -84,9 +84,14 @@ def _as_chat(text: str) -> Converted | None:
 
 
 def _day_first(stamps: list[str]) -> bool | None:
-    """True for 13/5/2024, False for 5/13/2024; None when no stamp of the chat tells, or when they contradict each other."""
-    pairs = [(int(m[1]), int(m[2])) for stamp in stamps if (m := _SHORT_DATE.match(stamp.strip()))]
-    day, month = any(a > 12 for a, _ in pairs), any(b > 12 for _, b in pairs)
+    """True for 13/5/2024, False for 5/13/2024; None when no stamp of the chat tells, when they contradict each other, or
+    when the file mixes styles of stamps, as one that was put together from several exports does."""
+    found = [m for stamp in stamps if (m := _SHORT_DATE.match(stamp.strip()))]
+    if len({(re.sub(r"\d", "", m[0].split()[0]), bool(m[6]), bool(m[7])) for m in found}) != 1 or len(found) != len(
+        stamps
+    ):
+        return None
+    day, month = any(int(m[1]) > 12 for m in found), any(int(m[2]) > 12 for m in found)
     return day if day != month else None
 
 
