@@ -115,3 +115,26 @@ def test_a_migration_keeps_a_copy_of_what_was(tmp_path: Path, monkeypatch: pytes
     old = apsw.Connection(str(copies[0]), flags=apsw.SQLITE_OPEN_READONLY)
     assert old.execute("PRAGMA user_version").fetchall() == [(len(MIGRATIONS),)]
     assert time.time() - copies[0].stat().st_mtime < 600
+
+
+def test_an_open_database_has_the_settings_that_its_promises_rest_on(tmp_path: Path) -> None:
+    from sapwood.store.database import Database
+
+    database = Database.open(tmp_path / "chunks.db")
+    settings = {name: database.value(f"PRAGMA {name}") for name in ("journal_mode", "synchronous", "foreign_keys")}
+    assert settings == {"journal_mode": "wal", "synchronous": 1, "foreign_keys": 1}
+
+
+def test_what_is_replaced_or_removed_leaves_no_row_behind(sapwood: Sapwood, folder: Path, workspace: Path) -> None:
+    (folder / "a.md").write_text("first version\n")
+    (folder / "b.md").write_text("another file\n")
+    sapwood("import", str(folder))
+    (folder / "a.md").write_text("second version\n")
+    (folder / "b.md").unlink()
+    sapwood("import", str(folder))
+    database = apsw.Connection(str(workspace / "memory_tree" / "chunks.db"))
+    chunks = database.execute("SELECT id FROM mem_tree_chunks").fetchall()
+    assert len(chunks) == 1
+    for table in ("mem_tree_chunk_bodies", "mem_tree_score", "mem_tree_item_chunks"):
+        assert database.execute(f"SELECT chunk_id FROM {table}").fetchall() == chunks
+    assert database.execute("PRAGMA foreign_key_check").fetchall() == []

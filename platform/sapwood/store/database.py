@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     import apsw
 
 BUSY_TIMEOUT_MS = 15_000
+_PRAGMAS = (
+    "journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON", "cache_size = -32768", "temp_store = MEMORY",
+)  # fmt: skip
 
 
 def _open_readonly(path: Path) -> apsw.Connection:
@@ -70,9 +73,8 @@ class Database:
             if readonly:
                 database._refuse_newer(database.version())
                 return database
-            connection.execute(
-                "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY"
-            )
+            for pragma in _PRAGMAS:  # one by one, and each to its end: several in one call stop at the first row
+                connection.execute(f"PRAGMA {pragma}").fetchall()
             database._migrate()
         return database
 

@@ -170,6 +170,11 @@ MIGRATIONS: tuple[str, ...] = (
     ) WITHOUT ROWID;
     CREATE TABLE mem_tree_state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     """,
+    # Before this number foreign keys were off, and bodies and scores outlived their chunks.
+    """
+    DELETE FROM mem_tree_chunk_bodies WHERE chunk_id NOT IN (SELECT id FROM mem_tree_chunks);
+    DELETE FROM mem_tree_score WHERE chunk_id NOT IN (SELECT id FROM mem_tree_chunks);
+    """,
 )
 
 PASSAGE_BITS = 20

@@ -72,6 +72,14 @@ class VaultFiles:
                     "SELECT count(*) FROM mem_tree_chunks WHERE id NOT IN (SELECT chunk_id FROM mem_tree_chunk_bodies)"
                 )
             ),
+            "bodies without a chunk": int(
+                value(
+                    "SELECT count(*) FROM mem_tree_chunk_bodies WHERE chunk_id NOT IN (SELECT id FROM mem_tree_chunks)"
+                )
+            ),
+            "scores without a chunk": int(
+                value("SELECT count(*) FROM mem_tree_score WHERE chunk_id NOT IN (SELECT id FROM mem_tree_chunks)")
+            ),
             "chunks without a score": int(
                 value("SELECT count(*) FROM mem_tree_chunks WHERE id NOT IN (SELECT chunk_id FROM mem_tree_score)")
             ),
