@@ -132,7 +132,7 @@ class Memory:
         Raises:
             ConfigurationError, WorkspaceError, PluginError: it could not run.
         """
-        from sapwood.bulk.importing import ImportReport, add_run, add_waiting, import_path, report_note
+        from sapwood.bulk.importing import ImportReport, add_run, add_waiting, import_path, overlaps, report_note
         from sapwood.ingest.edits import recover, scan_vault
         from sapwood.vault.files import write_atomically
         from sapwood.vault.paths import REPORTS
@@ -157,6 +157,7 @@ class Memory:
                     look_at_vault,
                 )  # fmt: skip
                 add_run(report, run, self.database, list_unchanged=list_unchanged)
+                report.messages += overlaps(self.workspace, path)
             add_waiting(report, self.database, waited)
             self.workspace.clear_tmp()  # the connector's process may end before it has cleared its folder
             report.seconds = time.monotonic() - began

@@ -586,3 +586,15 @@ def test_the_last_file_of_a_folder_goes_when_a_person_confirms_it(sapwood: Sapwo
     assert sapwood("search", "lasting", "--json").json["total"] == 1
     assert sapwood("import", str(folder), "--json", "--confirm-deletes").json["counts"]["removed"] == 1
     assert sapwood("search", "lasting", "--json").json["total"] == 0
+
+
+def test_folders_that_overlap_and_workspaces_inside_are_named(sapwood: Sapwood, folder: Path, tmp_path: Path) -> None:
+    inner = folder / "sub"
+    inner.mkdir()
+    (inner / "a.md").write_text("inner words\n")
+    (folder / "old" / "memory_tree").mkdir(parents=True)
+    (folder / "old" / "memory_tree" / "chunks.db").write_bytes(b"x")
+    assert sapwood("import", str(folder), "--json").json["messages"] == []
+    again = sapwood("import", str(inner), "--json")
+    assert again.code == 0 and "overlap" in again.json["messages"][0]
+    assert _status(sapwood("import", str(folder), "--json"))["old"] == ("skipped", "a workspace of Sapwood")

@@ -144,6 +144,17 @@ def folder_connection(workspace: Workspace, root: Path, options: ImportOptions, 
     return connection
 
 
+def overlaps(workspace: Workspace, path: Path) -> list[str]:
+    """A sentence for each other imported folder that lies in this one, or in which this one lies."""
+    root, _ = wanted(path)
+    others = (Path(c.config.get("root", "")) for c in load_connections(workspace, "folder"))
+    return [
+        f"{root} and {other} overlap, and both are imported: files that lie in both are stored twice. Keep one of them."
+        for other in others
+        if other != root and (root in other.parents or other in root.parents)
+    ]
+
+
 def add_run(report: ImportReport, run: RunReport, database: Database, *, list_unchanged: bool) -> None:
     """Put a run into the report: every file once."""
     worst = ("done", "partial", "cancelled", "failed")

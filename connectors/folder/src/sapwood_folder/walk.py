@@ -131,6 +131,8 @@ class Walk:
             return _SKIPPED_FOLDERS[lowered]
         if name.startswith("."):
             return "a hidden folder"
+        if os.path.exists(os.path.join(self.root, path, "memory_tree", "chunks.db")):
+            return "a workspace of Sapwood"
         return _EXCLUDED if self.exclude and any(_matches(path, pattern) for pattern in self.exclude) else ""
 
     def _file(self, entry: os.DirEntry[str], path: str, seen: dict[tuple[int, int], str]) -> Entry:
