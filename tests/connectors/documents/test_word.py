@@ -74,7 +74,33 @@ def test_the_text_of_a_link_stands_in_its_sentence(tmp_path: Path) -> None:
     assert found.segments[0].text.strip() == "See [the plan](https://example.org/plan) today"
 
 
-@pytest.mark.parametrize("style", ["Heading 1", "heading 1"])
+def test_the_list_styles_of_word_say_their_level(tmp_path: Path) -> None:
+    document = docx.Document()
+    for style in ("List Bullet", "List Bullet 2", "List Bullet 3"):
+        document.add_paragraph(style, style=style)
+    path = tmp_path / "lists.docx"
+    document.save(str(path))
+    text = "\n".join(s.text for s in convert(ConvertFile(str(path), path.name, path.stat().st_size)).segments)
+    assert [line for line in text.split("\n") if line.strip()] == [
+        "- List Bullet",
+        "  - List Bullet 2",
+        "    - List Bullet 3",
+    ]
+
+
+def test_a_sign_of_tables_inside_a_nested_table_survives(tmp_path: Path) -> None:
+    document = docx.Document()
+    outer = document.add_table(rows=2, cols=2)
+    outer.cell(0, 0).text, outer.cell(0, 1).text, outer.cell(1, 1).text = "head", "more", "x|y"
+    inner = outer.cell(1, 0).add_table(rows=1, cols=2)
+    inner.cell(0, 0).text, inner.cell(0, 1).text = "a|b", "c"
+    path = tmp_path / "nested.docx"
+    document.save(str(path))
+    text = "\n".join(s.text for s in convert(ConvertFile(str(path), path.name, path.stat().st_size)).segments)
+    assert "x\\|y" in text and "a\\|b c" in text
+
+
+@pytest.mark.parametrize("style", ["Heading 1", "heading 1", "标题 1", "标题 一", "标题 1 自定义"])
 def test_a_heading_by_style_is_a_heading(tmp_path: Path, style: str) -> None:
     document = docx.Document()
     document.add_paragraph("Plans", style="Heading 1").style.name = style

@@ -8,8 +8,12 @@ from typing import Any
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _HEADING_NAME = re.compile(
-    r"^(?:heading|标题|標題|überschrift|titre|título|intestazione|заголовок)\s*(\d)$", re.IGNORECASE
+    r"^(?:heading|标题|標題|überschrift|titre|título|intestazione|заголовок)\s*(\d|[一二三四五六])(?:\s.*)?$",
+    re.IGNORECASE,
 )
+_CHINESE_DIGITS = "〇一二三四五六"
+# Word's own list styles say their level in their name and nowhere else.
+_LIST_NAME = re.compile(r"^list (?:bullet|number|continue) ([2-9])$", re.IGNORECASE)
 _TITLE_NAMES = {"title", "标题", "標題"}
 _LOOK_LIMIT = 60  # characters of a paragraph that may be a heading by its look alone
 _SENTENCE_END = re.compile(r"[.。!！?？;；,，:：]$")
@@ -50,10 +54,17 @@ class Styles:
                 self.title_text = self.title_text or " ".join(text.split())
                 return 1
             if match := _HEADING_NAME.match(lowered):
-                return min(int(match.group(1)) or 1, 6)
+                digit = match.group(1)
+                level = _CHINESE_DIGITS.find(digit) if digit in _CHINESE_DIGITS else int(digit)
+                return min(level or 1, 6)
         if outline is not None and (value := outline.get(f"{W}val") or "").isdigit() and int(value) < 9:
             return min(int(value) + 1, 6)
         return self._by_look(paragraph, text)
+
+    def list_level(self, paragraph: Any) -> int:
+        """The level that the name of a list style says; 0 for every other style."""
+        found = (_LIST_NAME.match(name.strip()) for name in self._style_names(paragraph))
+        return next((int(match.group(1)) - 1 for match in found if match), 0)
 
     def hidden(self, run: Any) -> bool:
         """True when the run, or its style, is hidden."""
@@ -219,8 +230,9 @@ class Numbering:
             return ""
         level_node = properties.find(f"{W}ilvl")
         text = level_node.get(f"{W}val") if level_node is not None else "0"
-        level = min(int(text), 8) if text and text.isdigit() else 0
-        form = self._formats.get((number_id, level), "bullet")
+        stated = min(int(text), 8) if text and text.isdigit() else 0
+        level = stated or styles.list_level(paragraph)
+        form = self._formats.get((number_id, stated), "bullet")
         pad = "  " * level
         if form in ("bullet", "none", ""):
             return f"{pad}- "
