@@ -25,6 +25,7 @@ from sapwood.workspace import Workspace
 
 if TYPE_CHECKING:
     from sapwood.bulk.importing import ImportOptions, ImportReport
+    from sapwood.ingest.edits import VaultChanges
     from sapwood.sync.run import Observer, Run
 
 __all__ = ["Check", "Memory", "Report"]
@@ -133,7 +134,7 @@ class Memory:
             ConfigurationError, WorkspaceError, PluginError: it could not run.
         """
         from sapwood.bulk.importing import ImportReport, add_run, add_waiting, import_path, overlaps, report_note
-        from sapwood.ingest.edits import recover, scan_vault
+        from sapwood.ingest.edits import recover
         from sapwood.vault.files import write_atomically
         from sapwood.vault.paths import REPORTS
 
@@ -146,8 +147,7 @@ class Memory:
 
             def look_at_vault() -> None:
                 if not report.vault:
-                    personal = self.settings.redact_personal
-                    report.vault = asdict(scan_vault(self.workspace, self.database, self.zone, personal=personal))
+                    report.vault = asdict(self._scan_vault())
 
             for path in chosen:
                 if stopped():
@@ -245,11 +245,11 @@ class Memory:
     def doctor(self, *, repair: bool = False) -> Report:
         """Prove that database, index and vault agree; with `repair` write files anew that are missing or damaged."""
         from sapwood.bulk.health import doctor
-        from sapwood.ingest.edits import recover, scan_vault
+        from sapwood.ingest.edits import recover
 
         with self.workspace.writer_lock(self.settings.lock_wait_seconds):
             recover(self.workspace, self.database)
-            scan_vault(self.workspace, self.database, self.zone, personal=self.settings.redact_personal)
+            self._scan_vault()
             return doctor(self.workspace, self.database, repair=repair)
 
     def rebuild(self, progress: Callable[[int], None] | None = None) -> Report:
@@ -257,14 +257,14 @@ class Memory:
 
         The old database is kept beside the new one as `chunks.db.before-rebuild`.
         """
-        from sapwood.ingest.edits import recover, scan_vault
+        from sapwood.ingest.edits import recover
         from sapwood.ingest.rebuild import rebuild
 
         with self.workspace.writer_lock(self.settings.lock_wait_seconds):
             if self.workspace.database.exists():
                 try:
                     recover(self.workspace, self.database)
-                    scan_vault(self.workspace, self.database, self.zone, personal=self.settings.redact_personal)
+                    self._scan_vault()
                 except DamagedStoreError:
                     pass  # that is what it is made anew for
                 finally:
@@ -299,6 +299,11 @@ class Memory:
                 }
             )  # fmt: skip
         return found
+
+    def _scan_vault(self) -> VaultChanges:
+        from sapwood.ingest.edits import scan_vault
+
+        return scan_vault(self.workspace, self.database, self.zone, personal=self.settings.redact_personal)
 
     def _fresh_note(self, stem: str) -> str:
         """A path for a report that no earlier report of the same second has."""

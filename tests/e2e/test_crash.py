@@ -137,19 +137,24 @@ main()
 """
 
 
+def _import_until(script: str, point: str, folder: Path, workspace: Path) -> None:
+    """An import that ends by itself right before a step."""
+    done = subprocess.run(
+        [sys.executable, "-c", script, point, "import", str(folder), "--workspace", str(workspace)],
+        env={**os.environ, "SAPWOOD_TIMEZONE": "UTC"},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 9, done.stderr
+
+
 @pytest.mark.parametrize("point", ["write", "rename", "commit", "unlink"])
 def test_stopped_right_before_a_step_the_next_start_heals_it(
     material: tuple[Path, Path], tmp_path: Path, point: str
 ) -> None:
     folder, whole = material
     workspace = tmp_path / "ws"
-    done = subprocess.run(
-        [sys.executable, "-c", _STOP_AT, point, "import", str(folder), "--workspace", str(workspace)],
-        env={**os.environ, "SAPWOOD_TIMEZONE": "UTC"},
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 9, done.stderr
+    _import_until(_STOP_AT, point, folder, workspace)
     assert run_command("import", str(folder), workspace=workspace).code == 3
     assert _rows(workspace) == _rows(whole)
     assert _files(workspace) == _files(whole)
@@ -166,13 +171,7 @@ def test_stopped_while_an_item_is_replaced_neither_version_is_lost(tmp_path: Pat
     for number in range(0, 60, 2):
         (folder / f"{number}.md").write_text(f"# {number}\n\nsecond version {number}\n")
     script = _STOP_AT.replace("n > 400", "n > 60")
-    done = subprocess.run(
-        [sys.executable, "-c", script, point, "import", str(folder), "--workspace", str(workspace)],
-        env={**os.environ, "SAPWOOD_TIMEZONE": "UTC"},
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 9, done.stderr
+    _import_until(script, point, folder, workspace)
     assert run_command("doctor", "--json", workspace=workspace).json["ok"]
     assert run_command("import", str(folder), workspace=workspace).code == 0
     assert run_command("search", "second version", "--limit", "100", "--json", workspace=workspace).json["total"] == 60

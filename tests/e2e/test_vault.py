@@ -130,6 +130,14 @@ def test_a_deleted_file_is_a_question_and_doctor_writes_it_again(
     assert sapwood("doctor", "--repair", "--json").json["ok"] and note.exists()
 
 
+def _imported_note(sapwood: Sapwood, folder: Path, workspace: Path) -> Path:
+    """The vault's file of a document of two words that was just imported."""
+    (folder / "a.md").write_text("original words\n")
+    sapwood("import", str(folder))
+    (note,) = (workspace / "wiki" / "raw").rglob("*.md")
+    return note
+
+
 def _answers(sapwood: Sapwood, queries: list[str]) -> list[Any]:
     return [
         [
@@ -228,9 +236,7 @@ def test_a_half_line_of_decisions_harms_nothing(sapwood: Sapwood, folder: Path, 
 def test_text_in_a_file_with_broken_front_matter_is_kept_in_the_trash(
     sapwood: Sapwood, folder: Path, workspace: Path
 ) -> None:
-    (folder / "a.md").write_text("original words\n")
-    sapwood("import", str(folder))
-    (note,) = (workspace / "wiki" / "raw").rglob("*.md")
+    note = _imported_note(sapwood, folder, workspace)
     note.write_text(note.read_text().replace("title: a", "title: [broken") + "\nmy precious addition\n")
     result = sapwood("import", str(folder), "--json")
     ((path, reason),) = result.json["vault"]["restored"]
@@ -240,9 +246,7 @@ def test_text_in_a_file_with_broken_front_matter_is_kept_in_the_trash(
 
 
 def test_a_secret_typed_into_the_vault_is_cut_out(sapwood: Sapwood, folder: Path, workspace: Path) -> None:
-    (folder / "a.md").write_text("original words\n")
-    sapwood("import", str(folder))
-    (note,) = (workspace / "wiki" / "raw").rglob("*.md")
+    note = _imported_note(sapwood, folder, workspace)
     secret = "ghp_" + "aB3dE5" * 6
     note.write_text(note.read_text() + f"\nthe key {secret} is new\n")
     sapwood("import", str(folder))
@@ -254,9 +258,7 @@ def test_a_secret_typed_into_the_vault_is_cut_out(sapwood: Sapwood, folder: Path
 def test_a_waiting_edit_is_settled_by_the_short_id_that_status_prints(
     sapwood: Sapwood, folder: Path, workspace: Path
 ) -> None:
-    (folder / "a.md").write_text("original words\n")
-    sapwood("import", str(folder))
-    (note,) = (workspace / "wiki" / "raw").rglob("*.md")
+    note = _imported_note(sapwood, folder, workspace)
     note.write_text(note.read_text().replace("original words", "my words"))
     sapwood("import", str(folder))
     (folder / "a.md").write_text("other words of the source\n")

@@ -9,7 +9,7 @@ from typing import Any
 from sapwood.checks import Check, Report
 from sapwood.config import Settings
 from sapwood.errors import PluginError, StoreError
-from sapwood.ingest.edits import rewrite_items
+from sapwood.ingest.edits import how_to_settle, rewrite_items
 from sapwood.plugins.loader import PluginInfo, list_plugins, load_plugin
 from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
@@ -42,7 +42,7 @@ def status(workspace: Workspace, database: Database, settings: Settings) -> Repo
         checks.append(
             Check(
                 f"waiting edit {chunk_id}", False, f"the source of {item_id} changed the text that you had edited; the source's text is shown",
-                f"sapwood edits keep {chunk_id[:12]}, or: sapwood edits drop {chunk_id[:12]}", {"item_id": item_id, "edited": edited[:500]},
+                how_to_settle(chunk_id), {"item_id": item_id, "edited": edited[:500]},
             )
         )  # fmt: skip
     for path in _missing(workspace, database):

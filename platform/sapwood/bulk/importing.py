@@ -11,6 +11,7 @@ from typing import Any
 from sapwood.bulk.host import ReadingHost
 from sapwood.config import Settings
 from sapwood.errors import ConfigurationError
+from sapwood.ingest.edits import how_to_settle
 from sapwood.plugins.process import ConnectorProcess, RunSettings
 from sapwood.sdk.connector import PullRequest
 from sapwood.store.connections import ConnectionStore
@@ -197,7 +198,7 @@ def add_waiting(report: ImportReport, database: Database, before: set[str]) -> N
             report.waiting_edits.append(chunk_id)
             report.messages.append(
                 f"The source of {item_id} changed text that you had edited; the source's text is shown and your edit waits. "
-                f"Decide with: sapwood edits keep {chunk_id[:12]}, or: sapwood edits drop {chunk_id[:12]}"
+                f"Decide with: {how_to_settle(chunk_id)}"
             )
 
 

@@ -156,6 +156,11 @@ def _present(file: Path) -> chunkfile.ReadNote:
     return chunkfile.ReadNote() if note.damaged else note
 
 
+def how_to_settle(chunk_id: str) -> str:
+    """The two commands that decide about a waiting edit."""
+    return f"sapwood edits keep {chunk_id[:12]}, or: sapwood edits drop {chunk_id[:12]}"
+
+
 def settle_conflict(workspace: Workspace, database: Database, chunk_id: str, choice: str, zone: tzinfo) -> bool:
     """`keep`: the waiting edit replaces the text of the chunk that now stands in its place; `drop`: it is forgotten.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from dataclasses import dataclass, field, replace
@@ -55,6 +56,7 @@ class PreparedChunk:
     source_ref: str
 
 
+@functools.cache
 def warm_up() -> None:
     """Load the tables of tokens and folding (about half a second), so that the first item does not wait for them."""
     encoder()

@@ -9,9 +9,8 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -62,13 +61,6 @@ _HONEST_RATIO = 10
 
 def _is_archive(name: str) -> bool:
     return name.lower().endswith((".zip", ".gz"))
-
-
-@dataclass(slots=True)
-class _Left:
-    """Bytes that the archives inside an archive may still unpack to, all together."""
-
-    bytes: int
 
 
 class FolderConfig(ConnectorConfig):
@@ -270,9 +262,9 @@ class FolderConnector:
             return None
         return entry._replace(size=info.st_size, mtime_ns=info.st_mtime_ns)
 
-    def _file(self, ctx: RunContext, entry: Entry, workdir: str = "") -> ConvertFile:
-        limits = self._limits
-        if not workdir and _is_archive(entry.path):
+    def _file(self, ctx: RunContext, entry: Entry) -> ConvertFile:
+        workdir, limits = "", self._limits
+        if _is_archive(entry.path):
             workdir = str(ctx.tmp / hashlib.sha256(entry.path.encode("utf-8", "surrogatepass")).hexdigest()[:16])
             # An honest archive of pictures is large and unpacks to little more; a bomb is small and unpacks to much.
             limits = replace(limits, unpacked_bytes=max(limits.unpacked_bytes, _HONEST_RATIO * entry.size))
@@ -358,35 +350,32 @@ class FolderConnector:
         depth: int,
     ) -> Iterator[Event]:
         """The files of an archive as items of their own: `<archive>!/<member>`, each with the archive's fingerprint."""
-        for member in found.members:
-            if member.skipped:
-                name = display_path(f"{path}!/{member.name}")
-                yield Skipped(f"{scope}:{name}", scope, member.skipped, replace(mark, locator=name))
-        readable = [m for m in found.members if not m.skipped]
-        left = _Left(archive.limits.unpacked_bytes - sum(m.size for m in readable))
         deep = depth >= archive.limits.depth
-        taken: deque[Member] = deque()
-
-        def files() -> Iterator[ConvertFile]:
-            for m in readable:
-                if not (deep and _is_archive(m.name)):
-                    taken.append(m)
-                    inner_limits = replace(self._limits, unpacked_bytes=max(left.bytes, 0))
-                    yield self._member_file(m, inner_limits if _is_archive(m.name) else self._limits)
-
-        for member in readable:
-            if deep and _is_archive(member.name):
+        opened: list[Member] = []
+        for member in found.members:
+            reason = member.skipped
+            if not reason and deep and _is_archive(member.name):
                 reason = f"archives nested over {archive.limits.depth} deep are not opened"
+            if reason:
                 name = display_path(f"{path}!/{member.name}")
                 yield Skipped(f"{scope}:{name}", scope, reason, replace(mark, locator=name))
-        for file, inner in ctx.convert_all(files()):
-            member = taken.popleft()
+            else:
+                opened.append(member)
+        # Bytes that the archives inside this one may still unpack to, all together.
+        left = archive.limits.unpacked_bytes - sum(m.size for m in found.members if not m.skipped)
+
+        def files() -> Iterator[ConvertFile]:
+            for m in opened:
+                inner = replace(self._limits, unpacked_bytes=max(left, 0)) if _is_archive(m.name) else self._limits
+                yield self._member_file(m, inner)
+
+        for member, (file, inner) in zip(opened, ctx.convert_all(files()), strict=False):
             name = display_path(f"{path}!/{member.name}")
-            inside = replace(mark, locator=name)
             if isinstance(inner, Converted) and inner.members:
-                left.bytes -= sum(m.size for m in inner.members)
+                left -= sum(m.size for m in inner.members)
                 yield from self._members(ctx, listing, name, mark, file, inner, scope, depth + 1)
             else:
+                inside = replace(mark, locator=name)
                 yield self._event(listing.id_for(scope, name, mark.digest), name, inside, inner, scope)
             Path(member.path).unlink(missing_ok=True)
 
