@@ -163,3 +163,23 @@ def test_blocks_know_headings_fences_tables_and_lists() -> None:
 def test_front_matter_needs_both_its_lines() -> None:
     assert split_front_matter("---\na: 1\n---\nbody") == ("a: 1\n", "body")
     assert split_front_matter("---\na: 1\nbody") == (None, "---\na: 1\nbody")
+
+
+_MIXED = st.lists(
+    st.sampled_from(["word ", "longer-words ", "悬空", "龘", "🌳", "👩‍👩‍👧", "  ", "\n", "1234567", "é", "ह", "."]),
+    max_size=400,
+).map("".join)
+
+
+@settings(deadline=None)
+@given(_MIXED, st.integers(1, 60))
+def test_the_fitting_beginning_has_at_most_the_limit_of_tokens_and_hardly_less(text: str, limit: int) -> None:
+    length = tokens.fitting(text, limit)
+    beginning = text[:length]
+    if length > 1:
+        assert tokens.count_tokens(beginning) <= limit
+    if length < len(text):
+        # What is left out starts a token that has no room, but for the words at the cut.
+        assert tokens.count_tokens(text[: length + 40]) > limit - 8
+    else:
+        assert tokens.count_tokens(text) <= limit or len(text) == 1

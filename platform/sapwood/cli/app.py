@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import sys
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from sapwood import __version__
 from sapwood.cli.console import (
@@ -20,35 +22,43 @@ from sapwood.cli.console import (
     start_logging,
 )
 
-app = typer.Typer(
-    name="sapwood",
-    help="A private memory of your documents, mail and chats, on your own disk.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-edits = typer.Typer(help="Edits of yours that wait because their source changed.", no_args_is_help=True)
-app.add_typer(edits, name="edits")
 
-WorkspaceOption = Annotated[
-    Path | None, typer.Option("--workspace", "-w", help="The workspace; default $SAPWOOD_WORKSPACE or ~/.sapwood.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-DebugOption = Annotated[bool, typer.Option("--debug", help="Show where an error came from.")]
+class _Commands(click.Group):
+    """Commands in the order in which they are defined; with `--json` a usage error is a JSON object on stdout too."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            if ctx.parent is None and "--json" in sys.argv:
+                print_json({"error": error.format_message()})
+            raise
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, message="%(version)s", help="Print the version.")
+def app() -> None:
+    """A private memory of your documents, mail and chats, on your own disk."""
+
+
+def _with_common_options(command: Callable[..., None]) -> Callable[..., None]:
+    for option in (
+        click.option("--debug", is_flag=True, help="Show where an error came from."),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."),
+        click.option("--workspace", "-w", type=click.Path(path_type=Path), help="The workspace; default $SAPWOOD_WORKSPACE or ~/.sapwood."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
 
 
 def main() -> None:
     """The console script."""
     gc.set_threshold(100_000, 20, 20)  # as in plugins.child: many lasting objects, few cycles
     prepare_streams()
-    app()
-
-
-@app.callback(invoke_without_command=True)
-def _root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
-    if version:
-        say(__version__)
-        raise typer.Exit
+    app(prog_name="sapwood")
 
 
 def _memory(workspace: Path | None, *, create: bool = False) -> Any:
@@ -60,61 +70,58 @@ def _memory(workspace: Path | None, *, create: bool = False) -> Any:
 
 
 @app.command("import")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--include", multiple=True, help="Only files that match this pattern; may be repeated, and is kept.")
+@click.option("--exclude", multiple=True, help="Leave out what matches this pattern; may be repeated, and is kept.")
+@click.option(
+    "--password", multiple=True,
+    help="A password to try on encrypted files, as env:NAME, file:/path or keyring:service/user.",
+)  # fmt: skip
+@click.option("--confirm-deletes", is_flag=True, help="Remove what is gone even when it is very much.")
+@click.option("--retry-failed", is_flag=True, help="Read failed files again although they have not changed.")
+@click.option("--dry-run", is_flag=True, help="Say what would happen and write nothing.")
+@_with_common_options
 def import_(
-    paths: Annotated[list[Path], typer.Argument(help="Folders, or single files.")],
-    workspace: WorkspaceOption = None,
-    include: Annotated[
-        list[str] | None, typer.Option(help="Only files that match this pattern; may be repeated, and is kept.")
-    ] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option(help="Leave out what matches this pattern; may be repeated, and is kept.")
-    ] = None,
-    password: Annotated[
-        list[str] | None,
-        typer.Option(help="A password to try on encrypted files, as env:NAME, file:/path or keyring:service/user."),
-    ] = None,
-    confirm_deletes: Annotated[
-        bool, typer.Option("--confirm-deletes", help="Remove what is gone even when it is very much.")
-    ] = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Read failed files again although they have not changed.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen and write nothing.")] = False,
-    as_json: JsonOption = False,
-    debug: DebugOption = False,
-) -> None:
+    paths: tuple[Path, ...], workspace: Path | None, include: tuple[str, ...], exclude: tuple[str, ...], password: tuple[str, ...],
+    confirm_deletes: bool, retry_failed: bool, dry_run: bool, as_json: bool, debug: bool,
+) -> None:  # fmt: skip
     """Take in folders of documents. What has not changed is not read again."""
+    from sapwood.plugins.launch import stand_by
+    from sapwood.workspace import Workspace
+
     with errors_to_exit_codes(as_json=as_json, debug=debug):
+        stand_by("folder", Workspace.locate(workspace).tmp)  # it loads its modules while we load ours
         from sapwood.cli.importing import run_import
 
         code = run_import(
-            lambda: _memory(workspace, create=True), paths, include or [], exclude or [], password or [],
+            lambda: _memory(workspace, create=True), list(paths), include, exclude, password,
             confirm_deletes=confirm_deletes, retry_failed=retry_failed, dry_run=dry_run, as_json=as_json,
         )  # fmt: skip
-    raise typer.Exit(code)
+    raise click.exceptions.Exit(code)
 
 
 @app.command()
+@click.argument("query")
+@click.option("--limit", "-n", default=10, show_default=True, help="How many hits.")
+@click.option(
+    "--unit", default="chunk", show_default=True, type=click.Choice(["passage", "chunk", "item"]), help="What a hit is."
+)
+@click.option("--source", help="Only this source_id.")
+@click.option("--kind", type=click.Choice(["chat", "email", "document"]), help="Only items of this kind.")
+@click.option("--author", help="Only by authors whose name holds this.")
+@click.option("--since", help="Not before this date or time.")
+@click.option("--until", help="Not after this date or time.")
+@_with_common_options
 def search(
-    query: Annotated[str, typer.Argument(help="Words, in any language; every sign is taken literally.")],
-    workspace: WorkspaceOption = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many hits.")] = 10,
-    unit: Annotated[str, typer.Option(help="What a hit is: passage, chunk or item.")] = "chunk",
-    source: Annotated[str | None, typer.Option(help="Only this source_id.")] = None,
-    kind: Annotated[str | None, typer.Option(help="Only chat, email or document.")] = None,
-    author: Annotated[str | None, typer.Option(help="Only by authors whose name holds this.")] = None,
-    since: Annotated[str | None, typer.Option(help="Not before this date or time.")] = None,
-    until: Annotated[str | None, typer.Option(help="Not after this date or time.")] = None,
-    as_json: JsonOption = False,
-    debug: DebugOption = False,
-) -> None:
-    """Find passages, with date, title, origin and file."""
+    query: str, workspace: Path | None, limit: int, unit: str, source: str | None, kind: str | None, author: str | None,
+    since: str | None, until: str | None, as_json: bool, debug: bool,
+) -> None:  # fmt: skip
+    """Find passages, with date, title, origin and file.
+
+    QUERY is words, in any language; every sign is taken literally.
+    """
     from sapwood.cli.showing import show_hits
 
-    if unit not in ("passage", "chunk", "item"):
-        raise typer.BadParameter("is passage, chunk or item", param_hint="--unit")
-    if kind not in (None, "chat", "email", "document"):
-        raise typer.BadParameter("is chat, email or document", param_hint="--kind")
     with errors_to_exit_codes(as_json=as_json, debug=debug), _memory(workspace) as memory:
         response = memory.search(
             query, limit=limit, unit=unit, source_id=source, kind=kind, author=author,
@@ -127,15 +134,13 @@ def search(
 
 
 @app.command()
-def fetch(
-    ids: Annotated[
-        list[str], typer.Argument(help="node_id (whole, or its first eight or more digits) or item_id of a hit.")
-    ],
-    workspace: WorkspaceOption = None,
-    as_json: JsonOption = False,
-    debug: DebugOption = False,
-) -> None:
-    """Print chunks in full."""
+@click.argument("ids", nargs=-1, required=True)
+@_with_common_options
+def fetch(ids: tuple[str, ...], workspace: Path | None, as_json: bool, debug: bool) -> None:
+    """Print chunks in full.
+
+    IDS are node_ids of hits (whole, or their first eight or more digits) or item_ids.
+    """
     with errors_to_exit_codes(as_json=as_json, debug=debug), _memory(workspace) as memory:
         found = {node_id: memory.fetch([node_id]) for node_id in ids}
         hits = [hit for several in found.values() for hit in several]
@@ -151,22 +156,20 @@ def fetch(
                 f"{hit.title}  ({hit.date or 'date unknown'}, {hit.source_ref or hit.source_id})\n{hit.path}\n\n{hit.content}\n"
             )
         if missing:
-            typer.echo(f"{', '.join(missing)}: nothing has this id.", err=True)
-            raise typer.Exit(DONE_WITH_FAILURES)
+            click.echo(f"{', '.join(missing)}: nothing has this id.", err=True)
+            raise click.exceptions.Exit(DONE_WITH_FAILURES)
 
 
 @app.command("open")
-def open_(
-    node: Annotated[str, typer.Argument(help="node_id or item_id of a hit.")],
-    workspace: WorkspaceOption = None,
-    original: Annotated[
-        bool, typer.Option("--original", help="The file that it came from, instead of the vault's.")
-    ] = False,
-    show: Annotated[bool, typer.Option("--print", help="Print the path only.")] = False,
-    as_json: JsonOption = False,
-    debug: DebugOption = False,
-) -> None:
-    """Open the vault file of a hit, or its original, with the program that the system has for it."""
+@click.argument("node")
+@click.option("--original", is_flag=True, help="The file that it came from, instead of the vault's.")
+@click.option("--print", "show", is_flag=True, help="Print the path only.")
+@_with_common_options
+def open_(node: str, workspace: Path | None, original: bool, show: bool, as_json: bool, debug: bool) -> None:
+    """Open the vault file of a hit, or its original, with the program that the system has for it.
+
+    NODE is the node_id or item_id of a hit.
+    """
     with errors_to_exit_codes(as_json=as_json, debug=debug), _memory(workspace) as memory:
         path = memory.locate(node, original=original)
         if as_json:
@@ -178,69 +181,71 @@ def open_(
                 f"{path}: the file is not there any more. Run `sapwood doctor --repair` to write vault files again.",
                 as_json=False,
             )
-        elif typer.launch(str(path)) != 0:
+        elif click.launch(str(path)) != 0:
             fail(f"{path}: the system has no program to open it with. --print gives the path alone.", as_json=False)
 
 
 @app.command()
-def status(workspace: WorkspaceOption = None, as_json: JsonOption = False, debug: DebugOption = False) -> None:
+@_with_common_options
+def status(workspace: Path | None, as_json: bool, debug: bool) -> None:
     """What is stored and searchable, what failed and why, what waits for you."""
     from sapwood.cli.showing import show_report
 
     with errors_to_exit_codes(as_json=as_json, debug=debug), _memory(workspace) as memory:
         report = memory.status()
         show_report(report, as_json=as_json)
-    raise typer.Exit(0 if report.ok else DONE_WITH_FAILURES)
+    raise click.exceptions.Exit(0 if report.ok else DONE_WITH_FAILURES)
 
 
 @app.command()
-def doctor(
-    workspace: WorkspaceOption = None,
-    repair: Annotated[
-        bool, typer.Option("--repair", help="Write vault files again that are missing or damaged.")
-    ] = False,
-    as_json: JsonOption = False,
-    debug: DebugOption = False,
-) -> None:
+@click.option("--repair", is_flag=True, help="Write vault files again that are missing or damaged.")
+@_with_common_options
+def doctor(workspace: Path | None, repair: bool, as_json: bool, debug: bool) -> None:
     """Prove that database, index and vault agree, and that every plugin loads."""
     from sapwood.cli.showing import show_report
 
     with errors_to_exit_codes(as_json=as_json, debug=debug), _memory(workspace) as memory:
         report = memory.doctor(repair=repair)
         show_report(report, as_json=as_json)
-    raise typer.Exit(0 if report.ok else DONE_WITH_FAILURES)
+    raise click.exceptions.Exit(0 if report.ok else DONE_WITH_FAILURES)
 
 
 @app.command()
-def rebuild(workspace: WorkspaceOption = None, as_json: JsonOption = False, debug: DebugOption = False) -> None:
+@_with_common_options
+def rebuild(workspace: Path | None, as_json: bool, debug: bool) -> None:
     """Make the database anew out of the vault: same ids, same answers, your edits kept."""
     from sapwood.cli.showing import show_report
 
     with errors_to_exit_codes(as_json=as_json, debug=debug), _memory(workspace) as memory:
         report = memory.rebuild()
         show_report(report, as_json=as_json)
-    raise typer.Exit(0 if report.ok else DONE_WITH_FAILURES)
+    raise click.exceptions.Exit(0 if report.ok else DONE_WITH_FAILURES)
+
+
+@app.group(cls=_Commands)
+def edits() -> None:
+    """Edits of yours that wait because their source changed."""
 
 
 @edits.command("keep")
-def edits_keep(
-    chunk: Annotated[str, typer.Argument(help="The chunk that `status` names.")],
-    workspace: WorkspaceOption = None,
-    as_json: JsonOption = False,
-    debug: DebugOption = False,
-) -> None:
-    """Put your edit over what the source says now."""
+@click.argument("chunk")
+@_with_common_options
+def edits_keep(chunk: str, workspace: Path | None, as_json: bool, debug: bool) -> None:
+    """Put your edit over what the source says now.
+
+    CHUNK is the chunk that `status` names.
+    """
     _settle(chunk, "keep", workspace, as_json, debug)
 
 
 @edits.command("drop")
-def edits_drop(
-    chunk: Annotated[str, typer.Argument(help="The chunk that `status` names.")],
-    workspace: WorkspaceOption = None,
-    as_json: JsonOption = False,
-    debug: DebugOption = False,
-) -> None:
-    """Forget your edit; the source's text stays."""
+@click.argument("chunk")
+@_with_common_options
+def edits_drop(chunk: str, workspace: Path | None, as_json: bool, debug: bool) -> None:
+    """Forget your edit; the source's text stays.
+
+    CHUNK is the chunk that `status` names.
+    """
     _settle(chunk, "drop", workspace, as_json, debug)
 
 
@@ -267,7 +272,7 @@ def _moment(text: str | None, zone: Any, option: str, *, end: bool = False) -> d
     except ValueError:
         found = parse_date(text, zone)
         if found is None:
-            raise typer.BadParameter(
+            raise click.BadParameter(
                 f"{text!r} is no date; write 2024-05-06, 2024-05-06T15:00 or 2024年5月6日", param_hint=option
             ) from None
         moment = found.astimezone(zone)

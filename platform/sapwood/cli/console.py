@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-import typer
+import click
 
 from sapwood.errors import SapwoodError
 from sapwood.workspace import FILE_MODE, Workspace
@@ -35,7 +35,7 @@ def print_json(data: Any) -> None:
 
 def say(text: str = "") -> None:
     """A line for people."""
-    typer.echo(text)
+    click.echo(text)
 
 
 @contextmanager
@@ -48,18 +48,18 @@ def errors_to_exit_codes(*, as_json: bool, debug: bool) -> Iterator[None]:
 
     try:
         yield
-    except (typer.Exit, typer.BadParameter):
-        raise  # already what it shall be; typer's exit is a RuntimeError
+    except (click.exceptions.Exit, click.BadParameter):
+        raise  # already what it shall be; click's exit is a RuntimeError
     except (SapwoodError, ConnectorError) as error:
         if debug:
             raise
         fail(str(error), as_json=as_json)
-    except (KeyboardInterrupt, typer.Abort):
-        typer.echo("Stopped. What was committed stays; run it again to go on.", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("Stopped. What was committed stays; run it again to go on.", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone; nothing is left to say
-        raise typer.Exit(DONE) from None
+        raise click.exceptions.Exit(DONE) from None
     except (OSError, RuntimeError, ValueError, MemoryError) as error:
         if debug:
             raise
@@ -77,8 +77,8 @@ def fail(message: str, *, as_json: bool) -> NoReturn:
     text = Redaction().text(message)
     if as_json:
         print_json({"error": text})
-    typer.echo(text, err=True)
-    raise typer.Exit(COULD_NOT_RUN)
+    click.echo(text, err=True)
+    raise click.exceptions.Exit(COULD_NOT_RUN)
 
 
 class _RedactingFormatter(logging.Formatter):

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import typer
+import click
 
 from sapwood.bulk.importing import ImportOptions, ImportReport
 from sapwood.cli.console import COULD_NOT_RUN, DONE, DONE_WITH_FAILURES, INTERRUPTED, print_json, say
@@ -49,13 +49,13 @@ class Progress:
         failed = f", {self._counts['failed']} failed" if self._counts["failed"] else ""
         line = f"{share}{files} files, {done / 1e6:,.1f} MB, {files / elapsed:.0f} files/s{eta}{failed}  {label}"
         line = line[:100]
-        typer.echo("\r" + line + " " * max(0, self._width - len(line)), nl=False, err=True)
+        click.echo("\r" + line + " " * max(0, self._width - len(line)), nl=False, err=True)
         self._width = len(line)
 
     def close(self) -> None:
         """Wipe the line."""
         if self._live and self._width:
-            typer.echo("\r" + " " * self._width + "\r", nl=False, err=True)
+            click.echo("\r" + " " * self._width + "\r", nl=False, err=True)
 
 
 def _duration(seconds: float) -> str:
@@ -86,11 +86,11 @@ class _Stopper:
 
 
 def run_import(
-    memory: Callable[[], Any], paths: list[Path], include: list[str], exclude: list[str], passwords: list[str], *,
+    memory: Callable[[], Any], paths: list[Path], include: tuple[str, ...], exclude: tuple[str, ...], passwords: tuple[str, ...], *,
     confirm_deletes: bool, retry_failed: bool, dry_run: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Run the import and show its report; the exit code."""
-    options = ImportOptions(tuple(include), tuple(exclude), tuple(passwords), confirm_deletes, retry_failed)
+    options = ImportOptions(include, exclude, passwords, confirm_deletes, retry_failed)
     progress = Progress(live=sys.stderr.isatty() and not dry_run)
     stopper = _Stopper()
     with memory() as opened:
@@ -101,7 +101,7 @@ def run_import(
             try:
                 report = opened.import_paths(
                     paths, options, observer=progress, started=stopper.watch, stopped=lambda: stopper.stopped, list_unchanged=as_json,
-                    on_wait=lambda: typer.echo("Waiting for another Sapwood that is writing …", err=True),
+                    on_wait=lambda: click.echo("Waiting for another Sapwood that is writing …", err=True),
                 )  # fmt: skip
             finally:
                 for number, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
@@ -123,19 +123,19 @@ def _show(report: ImportReport) -> None:
     for state, colour in (("failed", "red"), ("skipped", "yellow")):
         chosen = [f for f in report.files if f.status == state]
         for file in chosen[:_SHOWN]:
-            typer.secho(f"{state:8s}", fg=colour, nl=False)
+            click.secho(f"{state:8s}", fg=colour, nl=False)
             say(f"{file.path}: {file.reason}." + (f" {file.next_step}" if file.next_step else ""))
         if len(chosen) > _SHOWN:
             say(f"        … and {len(chosen) - _SHOWN} more {state}; the report names them all.")
     for file in [f for f in report.files if f.warnings and f.status == "stored"][:_SHOWN]:
-        typer.secho("note    ", fg="yellow", nl=False)
+        click.secho("note    ", fg="yellow", nl=False)
         say(f"{file.path}: {'; '.join(file.warnings)}")
     for path in report.vault.get("edited", [])[:_SHOWN]:
         say(f"edited by you and taken in: {path}")
     for path, reason in report.vault.get("restored", [])[:_SHOWN]:
         say(f"restored: {path} ({reason})")
     for message in report.messages:
-        typer.secho(message, fg="yellow")
+        click.secho(message, fg="yellow")
     counts = ", ".join(f"{number} {state}" for state, number in report.counts.items())
     verb = "Would be: " if report.status == "preview" else ""
     say(f"{verb}{counts}. {report.seconds:.1f} s" if not verb else f"{verb}{counts}.")

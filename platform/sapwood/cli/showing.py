@@ -6,7 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
-import typer
+import click
 
 from sapwood.checks import Report
 from sapwood.cli.console import print_json, say
@@ -24,10 +24,10 @@ def show_hits(query: str, response: QueryResponse, workspace: Path) -> None:
     for number, hit in enumerate(response.hits, 1):
         when = hit.date[:10] if hit.date else "date unknown"
         when += " (file)" if hit.date_source == "file" else ""
-        typer.secho(f"{number}. {hit.title}", bold=True, nl=False)
+        click.secho(f"{number}. {hit.title}", bold=True, nl=False)
         say(f"  {when}" + (f"  {hit.author}" if hit.author else "") + f"  [{hit.score:.2f}]")
-        typer.secho(f"   {hit.source_ref or hit.source_id}", fg="cyan")
-        typer.secho(f"   {workspace / hit.path}  {hit.node_id[:12]}", fg="bright_black")
+        click.secho(f"   {hit.source_ref or hit.source_id}", fg="cyan")
+        click.secho(f"   {workspace / hit.path}  {hit.node_id[:12]}", fg="bright_black")
         text = hit.passages[0].text if hit.passages else hit.content
         say("   " + _snippet(text, query)[: max(width * 3, 200)])
         say()
@@ -52,6 +52,6 @@ def show_report(report: Report, *, as_json: bool) -> None:
         print_json(report.to_json())
         return
     for check in report.checks:
-        typer.secho("ok   " if check.ok else "LOOK ", fg="green" if check.ok else "yellow", nl=False)
+        click.secho("ok   " if check.ok else "LOOK ", fg="green" if check.ok else "yellow", nl=False)
         say(f"{check.name}: {check.detail}" + (f". {check.next_step}" if check.next_step else ""))
     say("All is well." if report.ok else "Some things need a look.")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from sapwood.sdk.sources import Kind, Segment, Span
 from sapwood.text.borders import grapheme_cut, sentence_ends
 from sapwood.text.markdown import Block, BlockKind, blocks
-from sapwood.text.tokens import count_many, count_tokens
+from sapwood.text.tokens import count_many, count_tokens, fitting
 
 MAX_TOKENS = 3000
 _PARAGRAPH = 7  # border strengths: heading levels 1 to 6, then paragraphs, then pieces of one
@@ -175,9 +175,9 @@ def _fill(text: str, start: int, end: int, limit: int, borders: Callable[[str], 
     # A token holds at most a few characters on average; a window of eight a token is never too short for prose, and
     # a longer fitting text (runs of blanks) is only cut earlier than it might be.
     window = text[start : min(end, start + limit * 8)]
-    if start + len(window) == end and count_tokens(window) <= limit:
+    fits = fitting(window, limit)
+    if start + fits == end:
         return end
-    fits = _longest_fit(window, limit)
     ends = [e for e in borders(window) if e <= fits]
     if ends and ends[-1] > 0:
         return start + ends[-1]
@@ -185,23 +185,6 @@ def _fill(text: str, start: int, end: int, limit: int, borders: Callable[[str], 
     space = window.rfind(" ", 0, fits) + 1
     cut = max(line, space if space > fits // 2 else 0) or grapheme_cut(window, fits)
     return start + max(cut, 1)
-
-
-def _longest_fit(window: str, limit: int) -> int:
-    """The largest n with at most `limit` tokens in `window[:n]`, by bisection (the count grows with the length)."""
-    low, high = 0, len(window)
-    if count_tokens(window) <= limit:
-        return high
-    low = min(limit // 3, high)  # no character has more than three tokens or so; checked below
-    if count_tokens(window[:low]) > limit:
-        low = 0
-    while high - low > 16:
-        middle = (low + high) // 2
-        if count_tokens(window[:middle]) <= limit:
-            low = middle
-        else:
-            high = middle
-    return max(low, 1)
 
 
 def _grouped(atoms: list[_Atom], limit: int) -> list[list[_Atom]]:

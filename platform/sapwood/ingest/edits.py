@@ -22,7 +22,7 @@ from sapwood.text.redact import Redaction
 from sapwood.vault import chunkfile
 from sapwood.vault.files import FileBatch, write_atomically
 from sapwood.vault.paths import manifest_path
-from sapwood.workspace import Workspace
+from sapwood.workspace import FOLDER_MODE, Workspace, writing
 
 
 @dataclass(slots=True)
@@ -42,20 +42,32 @@ def scan_vault(workspace: Workspace, database: Database, zone: tzinfo = UTC, *, 
     """
     changes = VaultChanges()
     files = VaultFiles(database)
-    root = str(workspace.vault) + os.sep
-    look = os.stat
-    suspects: list[str] = []
-    for path, size, mtime_ns in files.stats():
-        try:
-            stat = look(root + path)
-        except OSError:
-            changes.missing.append(path)
-            continue
-        if stat.st_mtime_ns != mtime_ns or stat.st_size != size:
-            suspects.append(path)
+    suspects = _other_than_stored(workspace, files, changes)
     for path in suspects:
         _look_at(workspace, database, files.chunk_at(path), path, zone, changes, Redaction(personal))
     return changes
+
+
+def _other_than_stored(workspace: Workspace, files: VaultFiles, changes: VaultChanges) -> list[str]:
+    """Paths whose size or time is not the stored one; those that are not there go to `changes.missing`."""
+    found: list[str] = []
+    look = os.stat
+    with writing(workspace.vault):
+        workspace.vault.mkdir(mode=FOLDER_MODE, exist_ok=True)
+        # Paths are looked up from the open folder, so that the way to the vault is not walked once more for each.
+        vault = os.open(workspace.vault, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for path, size, mtime_ns in files.stats():
+            try:
+                stat = look(path, dir_fd=vault)
+            except OSError:
+                changes.missing.append(path)
+                continue
+            if stat.st_mtime_ns != mtime_ns or stat.st_size != size:
+                found.append(path)
+    finally:
+        os.close(vault)
+    return found
 
 
 def _look_at(

@@ -1,4 +1,4 @@
-"""The program of a connector's process: loads one plugin, runs one action, speaks JSON lines.
+"""The program of a connector's process: loads the plugin that its argument names, runs one action, speaks JSON lines.
 
 File descriptor 1 is moved away at once, so that prints of a plugin or of a library land on stderr and cannot break
 the protocol.
@@ -18,7 +18,7 @@ from sapwood.errors import PluginError
 from sapwood.plugins.context import ChildContext, Link
 from sapwood.plugins.converting import ConverterPool, die_with_parent
 from sapwood.plugins.loader import connector_spec
-from sapwood.sdk.connector import PullRequest
+from sapwood.sdk.connector import ConnectorSpec, PullRequest
 from sapwood.sdk.errors import ConnectorError
 from sapwood.sdk.events import Seen, event_to_json
 
@@ -35,11 +35,12 @@ def main() -> None:
     outgoing = os.fdopen(os.dup(1), "wb", buffering=1 << 16)
     os.dup2(2, 1)
     link = Link(sys.stdin.buffer, outgoing)
+    found = _find(sys.argv[1])
     start = link.start()
     pool = ConverterPool(start["workers"], start["memory_bytes"])
     try:
         with tempfile.TemporaryDirectory(dir=start["tmp"], prefix="run-") as tmp:
-            link.send({"result": _act(link, start, Path(tmp), pool)})
+            link.send({"result": _act(link, found, start, Path(tmp), pool)})
     except ConnectorError as error:
         link.send({"error": _describe(error)})
     except PluginError as error:
@@ -64,8 +65,19 @@ def main() -> None:
     os._exit(0)  # threads and atexit hooks of libraries must not hold up the end of a run
 
 
-def _act(link: Link, start: dict[str, Any], tmp: Path, pool: ConverterPool) -> dict[str, Any]:
-    spec = connector_spec(start["key"])
+def _find(key: str) -> ConnectorSpec | BaseException:
+    """The connector, or what is wrong with it, which can be told once the host has sent its first message."""
+    try:
+        return connector_spec(key)
+    except BaseException as error:
+        return error
+
+
+def _act(
+    link: Link, spec: ConnectorSpec | BaseException, start: dict[str, Any], tmp: Path, pool: ConverterPool
+) -> dict[str, Any]:
+    if isinstance(spec, BaseException):
+        raise spec
     config = _config(spec, start["config"])
     context = ChildContext(link, account=start["account"], tmp=tmp, hosts=spec.hosts(config), pool=pool)
     connector = spec.factory(config)

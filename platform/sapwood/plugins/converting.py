@@ -7,6 +7,7 @@ dies is replaced, and its file is reported.
 from __future__ import annotations
 
 import ctypes
+import functools
 import multiprocessing
 import os
 import resource
@@ -22,6 +23,8 @@ from sapwood.plugins.loader import list_plugins, load_plugin
 from sapwood.sdk.convert import Converted, ConvertError, ConvertFile
 
 if TYPE_CHECKING:
+    from multiprocessing.context import BaseContext
+
     from pebble import ProcessPool
 
 __all__ = ["ConverterPool", "die_with_parent"]
@@ -122,6 +125,14 @@ def _first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [""])[0][:200]
 
 
+@functools.cache
+def _context() -> BaseContext:
+    """Workers are forked from a process of one thread that has loaded this module once, and nothing of a plugin's."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    return context
+
+
 class ConverterPool:
     """A pool of converter processes, started on first use.
 
@@ -171,7 +182,7 @@ class ConverterPool:
                 max_tasks=_RECYCLE_AFTER,
                 initializer=_prepare_worker,
                 initargs=[self._memory_bytes],
-                context=multiprocessing.get_context("spawn"),
+                context=_context(),
             )
             for _ in range(self._workers):
                 self._pool.schedule(_warm_up)

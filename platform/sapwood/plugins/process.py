@@ -6,14 +6,13 @@ import json
 import logging
 import os
 import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
 
 from sapwood.errors import ConfigurationError, ConnectorCrashed, PluginError
+from sapwood.plugins.launch import launch
 from sapwood.plugins.protocol import encode_message, read_message, write_line
 from sapwood.sdk import errors as sdk_errors
 from sapwood.sdk.connector import CheckReport, PullRequest
@@ -71,7 +70,6 @@ class ConnectorProcess:
     def __init__(self, key: str, config: dict[str, Any], account: str, settings: RunSettings) -> None:
         self._key = key
         self._start = {
-            "key": key,
             "config": config,
             "account": account,
             "workers": settings.workers,
@@ -84,16 +82,8 @@ class ConnectorProcess:
         self.cancelled_early = False
 
     def __enter__(self) -> ConnectorProcess:
-        self._noise = tempfile.TemporaryFile(dir=self._tmp)
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "sapwood.plugins.child"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._noise,
-            bufsize=1 << 16,
-            start_new_session=True,  # Ctrl-C reaches the host alone, which then asks the connector to stop
-            env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8:backslashreplace"},
-        )
+        launched = launch(self._key, Path(self._tmp))
+        self._process, self._noise = launched.process, launched.noise
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from sapwood.sdk.sources import CanonicalisedSource, Fingerprint, _identifier
 
@@ -111,9 +111,11 @@ class Skipped:
             raise ValueError(f"{self.item_id}: Skipped needs a reason")
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """The item is still there and unchanged; `fingerprint` only when that changed (touched, moved)."""
+class Seen(NamedTuple):
+    """The item is still there and unchanged; `fingerprint` only when that changed (touched, moved).
+
+    A tuple, since a run makes one for every unchanged item.
+    """
 
     item_id: str
     scope: str

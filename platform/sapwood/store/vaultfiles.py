@@ -15,8 +15,8 @@ class VaultFiles:
         self._db = database
 
     def stats(self) -> Iterator[tuple[str, int, int]]:
-        """`(path, size, mtime_ns)` of every chunk's file as last seen."""
-        return self._db.each("SELECT content_path, file_size, file_mtime_ns FROM mem_tree_chunks")
+        """`(path, size, mtime_ns)` of every chunk's file as last seen, folder by folder."""
+        return self._db.each("SELECT content_path, file_size, file_mtime_ns FROM mem_tree_chunks ORDER BY content_path")
 
     def chunk_at(self, path: str) -> str:
         """The id of the chunk whose file lies at a path; empty when none does."""

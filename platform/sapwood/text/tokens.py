@@ -77,3 +77,23 @@ def count_many(texts: list[str]) -> list[int]:
     """Tokens of each text."""
     encode = encoder().encode_ordinary
     return [len(encode(text)) if len(text) <= _PIECE else count_tokens(text) for text in texts]
+
+
+def fitting(text: str, limit: int) -> int:
+    """Characters of the longest beginning of the text that ends with one of its tokens and has at most `limit` tokens.
+
+    At least 1 for a text that is not empty.
+    """
+    encoding = encoder()
+    tokens = encoding.encode_ordinary(text)
+    if len(tokens) <= limit:
+        return len(text)
+    keep = limit
+    while keep > 0:
+        # A character whose bytes are spread over two tokens is left out when the second one is.
+        length = len(encoding.decode_bytes(tokens[:keep]).decode("utf-8", "ignore"))
+        more = len(encoding.encode_ordinary(text[:length])) - limit  # its last words may be cut into other tokens
+        if more <= 0:
+            return max(length, 1)
+        keep -= more
+    return 1

@@ -12,10 +12,16 @@ from sapwood_folder.walk import Entry, display_path
 
 
 class Known:
-    """Stored items, failures and skips by where they lie; members of an archive under the archive's path."""
+    """Stored items, failures and skips by where they lie; members of an archive under the archive's path.
+
+    Attributes:
+        by_locator: the items of each place.
+        unread: places that hold an item which is not stored.
+    """
 
     def __init__(self, items: Iterable[KnownItem]) -> None:
         self.by_locator: dict[str, list[KnownItem]] = {}
+        self.unread: set[str] = set()
         by_locator = self.by_locator
         for item in items:
             place = item.locator
@@ -25,6 +31,8 @@ class Known:
                 by_locator[place].append(item)
             else:
                 by_locator[place] = [item]
+            if item.state != "stored":
+                self.unread.add(place)
 
     @cached_property
     def ids(self) -> set[str]:
@@ -49,15 +57,19 @@ class Listing:
         self.changed: list[Entry] = []
         self.skipped: list[Entry] = []
         self._taken: set[str] = set()
-        by_locator = known.by_locator
+        by_locator, unread = known.by_locator, known.unread
         unchanged = self.unchanged
         for entry in entries:  # the loop that every unchanged file of a run goes through
             path, size, mtime_ns, skip, _ = entry
             if skip:
                 self.skipped.append(entry)
                 continue
-            items = by_locator.get(path if path.isascii() and path.isprintable() else display_path(path))
-            if items is None or items[0].size != size or items[0].mtime_ns != mtime_ns or _retried(items, retry_failed):
+            if not (path.isascii() and path.isprintable()):
+                path = display_path(path)
+            items = by_locator.get(path)
+            if items is None or (first := items[0]).mtime_ns != mtime_ns or first.size != size:
+                self.changed.append(entry)
+            elif path in unread and _retried(items, retry_failed):
                 self.changed.append(entry)
             else:
                 unchanged += items
@@ -109,4 +121,4 @@ def fresh_id(scope: str, path: str) -> str:
 
 
 def _retried(items: list[KnownItem], retry_failed: bool) -> bool:
-    return any([item.retryable or (retry_failed and item.state != "stored") for item in items])  # noqa: C419 — a list is faster for the usual one
+    return any(item.retryable or (retry_failed and item.state != "stored") for item in items)

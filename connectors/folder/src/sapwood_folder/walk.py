@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+import operator
 import os
 import re
 import stat
@@ -31,6 +32,7 @@ _ODD_NAME = re.compile(
     r"|(?P<hidden>^\.)",
     re.IGNORECASE | re.DOTALL,
 )
+_NAME = operator.attrgetter("name")
 # Asked of every name before the pattern, which costs more than the rest of a file's listing.
 _ODD_EXTENSIONS = frozenset(
     ["icloud", "gdoc", "gsheet", "gslides", "gform", "gdraw", "gmap", "gsite", "gtable", "db", "ini", "lck", "lock", "tmp", "temp", "part", "partial", "crdownload", "download", "swo", "swp"]
@@ -80,39 +82,39 @@ class Walk:
         while stack:
             folder = stack.pop()
             try:
-                with os.scandir(os.path.join(self.root, folder)) as listing:
-                    found = sorted(listing, key=lambda e: e.name)
+                # Its entries are then looked at relative to the open folder, which saves the way from the top for each.
+                handle = os.open(os.path.join(self.root, folder), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             except OSError as error:
                 self.unlisted.append((display_path(folder) or ".", error.strerror or str(error)))
                 continue
-            inner: list[str] = []
-            before = f"{folder}/" if folder else ""
-            for entry in found:
-                path = before + entry.name
-                try:
-                    if entry.is_file(follow_symlinks=False):
-                        yield self._file(entry, path, seen_files)
-                    elif entry.is_symlink():
-                        yield self._link(entry, path)
-                    elif entry.is_dir(follow_symlinks=False):
-                        reason = self._folder_reason(entry.name, path)
-                        if not reason:
-                            info = entry.stat(follow_symlinks=False)
-                            key = (info.st_dev, info.st_ino)
-                            if key in seen_folders:
-                                reason = "a folder that was already read at another place"
-                            seen_folders.add(key)
-                        if reason:
-                            yield Entry(path, 0, 0, reason)
+            try:
+                with os.scandir(handle) as listing:
+                    found = sorted(listing, key=_NAME)
+                inner: list[str] = []
+                before = f"{folder}/" if folder else ""
+                for entry in found:
+                    path = before + entry.name
+                    try:
+                        if entry.is_file(follow_symlinks=False):
+                            yield self._file(entry, path, seen_files)
+                        elif entry.is_symlink():
+                            yield self._link(entry, path)
+                        elif entry.is_dir(follow_symlinks=False):
+                            if reason := self._folder(entry, path, seen_folders):
+                                yield Entry(path, 0, 0, reason)
+                            else:
+                                inner.append(path)
                         else:
-                            inner.append(path)
-                    else:
-                        yield Entry(path, 0, 0, "not a regular file")
-                except FileNotFoundError:
-                    continue  # gone between listing and looking: the same as never there
-                except OSError as error:
-                    yield Entry(path, 0, 0, f"cannot be looked at ({error.strerror or error})")
-            stack += reversed(inner)
+                            yield Entry(path, 0, 0, "not a regular file")
+                    except FileNotFoundError:
+                        continue  # gone between listing and looking: the same as never there
+                    except OSError as error:
+                        yield Entry(path, 0, 0, f"cannot be looked at ({error.strerror or error})")
+                stack += reversed(inner)
+            except OSError as error:
+                self.unlisted.append((display_path(folder) or ".", error.strerror or str(error)))
+            finally:
+                os.close(handle)
 
     def _link(self, entry: os.DirEntry[str], path: str) -> Entry:
         try:
@@ -124,6 +126,17 @@ class Walk:
             )
         kind = "folder" if stat.S_ISDIR(target.st_mode) else "file"
         return Entry(path, 0, 0, f"a link to a {kind}; the {kind} is read where it lies")
+
+    def _folder(self, entry: os.DirEntry[str], path: str, seen: set[tuple[int, int]]) -> str:
+        """Why a folder is not read; empty when it is."""
+        if reason := self._folder_reason(entry.name, path):
+            return reason
+        info = entry.stat(follow_symlinks=False)
+        key = (info.st_dev, info.st_ino)
+        if key in seen:
+            return "a folder that was already read at another place"
+        seen.add(key)
+        return ""
 
     def _folder_reason(self, name: str, path: str) -> str:
         lowered = name.lower()
