@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import asdict
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -145,16 +145,16 @@ class Memory:
             recover(self.workspace, self.database)
             waited = {chunk_id for chunk_id, *_ in ItemStore(self.database).conflicts()}
 
-            def look_at_vault() -> None:
+            def look_at_vault() -> Iterator[None]:
                 if not report.vault:
-                    report.vault = asdict(self._scan_vault())
+                    report.vault = asdict((yield from self._scanning()))
 
             for path in chosen:
                 if stopped():
                     break
                 run = import_path(
                     self.workspace, self.database, self.settings, self.zone, path, options, observer, started,
-                    look_at_vault,
+                    look_at_vault(),
                 )  # fmt: skip
                 add_run(report, run, self.database, list_unchanged=list_unchanged)
                 report.messages += overlaps(self.workspace, path)
@@ -300,10 +300,14 @@ class Memory:
             )  # fmt: skip
         return found
 
-    def _scan_vault(self) -> VaultChanges:
-        from sapwood.ingest.edits import scan_vault
+    def _scanning(self) -> Generator[None, None, VaultChanges]:
+        from sapwood.ingest.edits import scanning_vault
 
-        return scan_vault(self.workspace, self.database, self.zone, personal=self.settings.redact_personal)
+        return scanning_vault(self.workspace, self.database, self.zone, personal=self.settings.redact_personal)
+
+    def _scan_vault(self) -> None:
+        for _ in self._scanning():
+            pass
 
     def _fresh_note(self, stem: str) -> str:
         """A path for a report that no earlier report of the same second has."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import Path
@@ -89,10 +89,10 @@ def import_path(
     options: ImportOptions,
     observer: Observer | None,
     started: Callable[[Run], None],
-    meanwhile: Callable[[], None] | None = None,
+    meanwhile: Iterable[None] = (),
 ) -> RunReport:
     """Run the connection of a folder, or of the folder that holds a file. `started` is told of the run, to cancel it;
-    `meanwhile` is done while its connector starts.
+    `meanwhile` see `ConnectorProcess.pull`.
 
     Raises:
         ConfigurationError: the path is not there; PluginError: the folder connector is missing or broken.

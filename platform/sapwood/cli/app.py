@@ -13,9 +13,11 @@ import click
 
 from sapwood import __version__
 from sapwood.cli.console import (
+    DONE,
     DONE_WITH_FAILURES,
     errors_to_exit_codes,
     fail,
+    leave_at_once,
     prepare_streams,
     print_json,
     say,
@@ -58,7 +60,12 @@ def main() -> None:
     """The console script."""
     gc.set_threshold(100_000, 20, 20)  # as in plugins.child: many lasting objects, few cycles
     prepare_streams()
-    app(prog_name="sapwood")
+    code = DONE
+    try:
+        app(prog_name="sapwood")
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else bool(end.code)
+    leave_at_once(code)
 
 
 def _memory(workspace: Path | None, *, create: bool = False) -> Any:

@@ -20,6 +20,7 @@ from sapwood.text.tokens import count_many, count_tokens, fitting
 MAX_TOKENS = 3000
 _PARAGRAPH = 7  # border strengths: heading levels 1 to 6, then paragraphs, then pieces of one
 _PIECE = 8
+_LONGEST_TOKEN = 8  # characters a token has at most, on the average of any text but long runs of blanks
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,8 @@ def chunk(kind: Kind, text: str, spans: list[Span], limit: int = MAX_TOKENS) -> 
     """
     if not text:
         return []
-    whole = count_tokens(text)
-    if whole <= limit:
+    # A text of so many characters a token is cut in any case, or comes out of the grouping whole.
+    if len(text) <= limit * _LONGEST_TOKEN and (whole := count_tokens(text)) <= limit:
         return [Piece(0, len(text), whole)]
     if kind is Kind.DOCUMENT:
         atoms, headings = _document_atoms(text, spans, limit)
@@ -172,9 +173,8 @@ def _line_ends(text: str) -> list[int]:
 
 def _fill(text: str, start: int, end: int, limit: int, borders: Callable[[str], list[int]]) -> int:
     """The last border after `start` up to which the text fits; a grapheme border when none does."""
-    # A token holds at most a few characters on average; a window of eight a token is never too short for prose, and
-    # a longer fitting text (runs of blanks) is only cut earlier than it might be.
-    window = text[start : min(end, start + limit * 8)]
+    # A longer fitting text (runs of blanks) is only cut earlier than it might be.
+    window = text[start : min(end, start + limit * _LONGEST_TOKEN)]
     fits = fitting(window, limit)
     if start + fits == end:
         return end

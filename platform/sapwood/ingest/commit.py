@@ -194,8 +194,9 @@ class Writer:
         self, item: ItemRow, prepared: PreparedItem, old: ItemRow | None, redactions: dict[str, int], now: int
     ) -> _Plan:
         old_chunks = self._items.chunks(old.item_no) if old else []
-        notes = self._take_in_unseen_edits(item.item_id, old_chunks) if old_chunks else {}
-        old_chunks = self._items.chunks(old.item_no) if old and notes else old_chunks
+        notes, unseen = self._take_in_unseen_edits(old, old_chunks) if old else ({}, False)
+        if old and unseen:
+            old_chunks = self._items.chunks(old.item_no)
         by_id = {chunk.chunk_id: chunk for chunk in old_chunks}
         new_ids = {chunk.chunk_id for chunk in prepared.chunks}
         waiting = {
@@ -217,10 +218,13 @@ class Writer:
         return plan
 
     def _take_in_unseen_edits(
-        self, item_id: str, chunks: list[ChunkRow]
-    ) -> dict[int, tuple[dict[str, Any] | None, tuple[str, ...]]]:
-        """Read the item's files before they are replaced: edits that no scan has seen, and the user's properties."""
+        self, item: ItemRow, chunks: list[ChunkRow]
+    ) -> tuple[dict[int, tuple[dict[str, Any] | None, tuple[str, ...]]], bool]:
+        """Read the item's files before they are replaced: the user's properties by chunk, and whether there were edits that no
+        scan has seen."""
         kept: dict[int, tuple[dict[str, Any] | None, tuple[str, ...]]] = {}
+        edited = False
+        ours = tuple(item.metadata.get("tags", ()))
         for chunk in chunks:
             try:
                 note = chunkfile.read((self._workspace.vault / chunk.content_path).read_bytes())
@@ -228,14 +232,13 @@ class Writer:
                 continue  # deleted by hand: the new version is written all the same, as the item is stored
             if note.damaged:
                 continue
-            stored = self._items.find(item_id)
-            ours = tuple(stored.metadata.get("tags", ())) if stored else ()
             kept[chunk.seq] = (note.user_fields, note.user_tags(ours))
             if chunkfile.body_sha256(note.body) != chunkfile.body_sha256(chunk.shown):
-                decisions.record_edit(self._workspace, item_id, chunk, note.body)
+                decisions.record_edit(self._workspace, item.item_id, chunk, note.body)
                 with self._db.transaction():
                     self._items.set_edit(chunk.chunk_id, note.body, now_ms())
-        return kept
+                edited = True
+        return kept, edited
 
     def _merged(self, old: ItemRow | None, source: CanonicalisedSource) -> CanonicalisedSource:
         """The stored segments with those of `source` added, replaced or removed; the order of times, then of arrival."""

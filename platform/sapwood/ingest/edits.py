@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from pathlib import Path
@@ -24,6 +25,8 @@ from sapwood.vault.files import FileBatch, write_atomically
 from sapwood.vault.paths import manifest_path
 from sapwood.workspace import FOLDER_MODE, Workspace, writing
 
+_STEP = 500  # files
+
 
 @dataclass(slots=True)
 class VaultChanges:
@@ -35,20 +38,25 @@ class VaultChanges:
     missing: list[str] = field(default_factory=list)
 
 
-def scan_vault(workspace: Workspace, database: Database, zone: tzinfo = UTC, *, personal: bool = False) -> VaultChanges:
-    """Look at every chunk's file once. Costs one stat a file, and a read of each that changed.
+def scanning_vault(
+    workspace: Workspace, database: Database, zone: tzinfo = UTC, *, personal: bool = False
+) -> Generator[None, None, VaultChanges]:
+    """Look at every chunk's file once, in steps of some hundred files; the generator's value is what was found.
 
-    Needs the writer lock. `personal` cuts personal numbers out of edits too, as it does on ingest.
+    Costs one stat a file, and a read of each that changed. Needs the writer lock. `personal` cuts personal numbers out of
+    edits too, as it does on ingest.
     """
     changes = VaultChanges()
     files = VaultFiles(database)
-    suspects = _other_than_stored(workspace, files, changes)
+    suspects = yield from _other_than_stored(workspace, files, changes)
     for path in suspects:
         _look_at(workspace, database, files.chunk_at(path), path, zone, changes, Redaction(personal))
     return changes
 
 
-def _other_than_stored(workspace: Workspace, files: VaultFiles, changes: VaultChanges) -> list[str]:
+def _other_than_stored(
+    workspace: Workspace, files: VaultFiles, changes: VaultChanges
+) -> Generator[None, None, list[str]]:
     """Paths whose size or time is not the stored one; those that are not there go to `changes.missing`."""
     found: list[str] = []
     look = os.stat
@@ -57,7 +65,9 @@ def _other_than_stored(workspace: Workspace, files: VaultFiles, changes: VaultCh
         # Paths are looked up from the open folder, so that the way to the vault is not walked once more for each.
         vault = os.open(workspace.vault, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        for path, size, mtime_ns in files.stats():
+        for number, (path, size, mtime_ns) in enumerate(files.stats()):
+            if not number % _STEP:
+                yield
             try:
                 stat = look(path, dir_fd=vault)
             except OSError:

@@ -58,9 +58,8 @@ class PreparedChunk:
 
 @functools.cache
 def warm_up() -> None:
-    """Load the tables of tokens and folding (about half a second), so that the first item does not wait for them."""
+    """Load the table of tokens (about half a second), so that the first item does not wait for it."""
     encoder()
-    index_text("预热")
 
 
 @dataclass(slots=True)

@@ -10,14 +10,13 @@ import gc
 import os
 import sys
 import tempfile
-import traceback
 from pathlib import Path
 from typing import Any
 
 from sapwood.errors import PluginError
 from sapwood.plugins.context import ChildContext, Link
 from sapwood.plugins.converting import ConverterPool, die_with_parent
-from sapwood.plugins.loader import connector_spec
+from sapwood.plugins.loader import PluginInfo, connector_spec, list_plugins, plugins_fingerprint
 from sapwood.sdk.connector import ConnectorSpec, PullRequest
 from sapwood.sdk.errors import ConnectorError
 from sapwood.sdk.events import Seen, event_to_json
@@ -35,7 +34,9 @@ def main() -> None:
     outgoing = os.fdopen(os.dup(1), "wb", buffering=1 << 16)
     os.dup2(2, 1)
     link = Link(sys.stdin.buffer, outgoing)
-    found = _find(sys.argv[1])
+    plugins = list_plugins()
+    found = _find(sys.argv[1], plugins)
+    link.send({"plugins": plugins_fingerprint(plugins)})
     start = link.start()
     pool = ConverterPool(start["workers"], start["memory_bytes"])
     try:
@@ -50,6 +51,8 @@ def main() -> None:
     except BrokenPipeError:
         os._exit(1)  # the parent is gone; nothing can be told to anyone
     except BaseException as error:
+        import traceback
+
         link.send(
             {
                 "error": {
@@ -65,10 +68,10 @@ def main() -> None:
     os._exit(0)  # threads and atexit hooks of libraries must not hold up the end of a run
 
 
-def _find(key: str) -> ConnectorSpec | BaseException:
-    """The connector, or what is wrong with it, which can be told once the host has sent its first message."""
+def _find(key: str, plugins: list[PluginInfo]) -> ConnectorSpec | BaseException:
+    """The connector, or what is wrong with it, which is told once the host has sent its first message."""
     try:
-        return connector_spec(key)
+        return connector_spec(key, plugins)
     except BaseException as error:
         return error
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import multiprocessing
 import os
 import resource
 import signal
@@ -128,6 +127,8 @@ def _first_line(error: BaseException) -> str:
 @functools.cache
 def _context() -> BaseContext:
     """Workers are forked from a process of one thread that has loaded this module once, and nothing of a plugin's."""
+    import multiprocessing
+
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
     return context

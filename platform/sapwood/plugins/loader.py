@@ -99,9 +99,9 @@ def list_plugins() -> list[PluginInfo]:
     return found
 
 
-def plugins_fingerprint() -> str:
-    """Distributions and versions of all installed plugins: another value means that other files may be readable."""
-    return " ".join(sorted({f"{info.distribution}=={info.version}" for info in list_plugins()}))
+def plugins_fingerprint(plugins: list[PluginInfo]) -> str:
+    """Distributions and versions of installed plugins: another value means that other files may be readable."""
+    return " ".join(sorted({f"{info.distribution}=={info.version}" for info in plugins}))
 
 
 @functools.cache
@@ -128,17 +128,18 @@ def load_plugin(info: PluginInfo) -> LoadedPlugin:
     return LoadedPlugin(info, manager)
 
 
-def connector_spec(key: str) -> ConnectorSpec:
-    """The connector with this key.
+def connector_spec(key: str, plugins: list[PluginInfo] | None = None) -> ConnectorSpec:
+    """The connector with this key, among these plugins or all that are installed.
 
     Raises:
         PluginError: no plugin offers it, or the one that does is broken or needs a newer Sapwood.
     """
     from sapwood.sdk.connector import API_VERSION, ConnectorSpec
 
-    candidates = [info for info in list_plugins() if info.key == key]
+    plugins = list_plugins() if plugins is None else plugins
+    candidates = [info for info in plugins if info.key == key]
     if not candidates:
-        known = ", ".join(info.key for info in list_plugins()) or "none"
+        known = ", ".join(info.key for info in plugins) or "none"
         raise PluginError(
             f"the connector {key}", f"is not installed (installed: {known})", f"Install it: pip install sapwood-{key}."
         )

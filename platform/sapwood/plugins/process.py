@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import os
+import select
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -98,6 +99,19 @@ class ConnectorProcess:
                 except BrokenPipeError:
                     pass
 
+    def plugins(self, meanwhile: Iterable[None] = ()) -> str:
+        """Wait until the connector has loaded; distributions and versions of the plugins that its process sees.
+
+        To be asked before `check` or `pull`. `meanwhile` see `pull`.
+
+        Raises:
+            ConnectorCrashed, PluginError: it has ended, or does not speak the protocol.
+        """
+        message = self._read(iter(meanwhile))
+        if message is None:
+            raise self._crashed()
+        return str(message.get("plugins", ""))
+
     def check(self, services: HostServices) -> CheckReport:
         """Ask the connector whether it can be reached.
 
@@ -105,25 +119,35 @@ class ConnectorProcess:
             ConnectorError, PluginError: as the connector says; ConnectorCrashed when it says nothing.
         """
         self._send({"start": {**self._start, "action": "check", "request": None}})
-        for message in self._messages(services):
+        for message in self._messages(services, iter(())):
             if "result" in message:
                 result = message["result"]
                 return CheckReport(result["account"], result["title"], tuple(result["notes"]))
         raise self._crashed()
 
-    def pull(self, request: PullRequest, services: HostServices) -> Iterator[Event | SeenMany | KvSet]:
+    def pull(
+        self, request: PullRequest, services: HostServices, meanwhile: Iterable[None] = ()
+    ) -> Iterator[Event | SeenMany | KvSet]:
         """Start the connector, and give its events as they come. Ends when the connector is done.
 
         The connector works from the moment of this call, not from the first event that is taken.
+
+        Args:
+            request: what to pull.
+            services: what it may ask for.
+            meanwhile: short steps of the host's own work, taken while nothing of the connector's waits to be read; all of
+                them before the first event.
 
         Raises:
             ConnectorError, PluginError: as the connector says; ConnectorCrashed when its process ends without a word.
         """
         self._send({"start": {**self._start, "action": "pull", "request": request.to_json()}})
-        return self._events(services)
+        return self._events(services, iter(meanwhile))
 
-    def _events(self, services: HostServices) -> Iterator[Event | SeenMany | KvSet]:
-        for message in self._messages(services):
+    def _events(self, services: HostServices, meanwhile: Iterator[None]) -> Iterator[Event | SeenMany | KvSet]:
+        for message in self._messages(services, meanwhile):
+            for _ in meanwhile:
+                pass
             if "event" in message:
                 try:
                     yield event_from_json(message)
@@ -146,16 +170,23 @@ class ConnectorProcess:
         """Ask the connector to stop soon."""
         self._send({"cancel": True})
 
-    def _messages(self, services: HostServices) -> Iterator[dict[str, Any]]:
+    def _read(self, meanwhile: Iterator[None]) -> dict[str, Any] | None:
         stream = self._running().stdout
         assert stream is not None
+        poll = select.poll()
+        poll.register(stream, select.POLLIN)
+        while not poll.poll(0) and next(meanwhile, self) is None:
+            pass
+        try:
+            return read_message(stream)  # type: ignore[arg-type]
+        except ValueError as error:
+            raise PluginError(
+                f"the connector {self._key}", f"broke the protocol ({error})", "Report this to its author."
+            ) from error
+
+    def _messages(self, services: HostServices, meanwhile: Iterator[None]) -> Iterator[dict[str, Any]]:
         while True:
-            try:
-                message = read_message(stream)  # type: ignore[arg-type]
-            except ValueError as error:
-                raise PluginError(
-                    f"the connector {self._key}", f"broke the protocol ({error})", "Report this to its author."
-                ) from error
+            message = self._read(meanwhile)
             if message is None:
                 return
             if message.get("ask") == "known":
@@ -163,6 +194,8 @@ class ConnectorProcess:
                 self._send_line(f'{{"answer":{message["id"]:d},"value":{{"rows":{rows},"after":{json.dumps(after)}}}}}')
             elif "ask" in message:
                 self._send(self._answer(message, services))
+            elif "plugins" in message:
+                pass  # the host did not ask
             elif "log" in message:
                 log.log(getattr(logging, message["log"][0], logging.INFO), "%s: %s", self._key, message["log"][1])
             elif "error" in message and "event" not in message:

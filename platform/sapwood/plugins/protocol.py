@@ -1,6 +1,6 @@
 """JSON lines between the host and a connector's process.
 
-Child to parent: `{"event": …}`, `{"seen": scope, "ids": […]}` (many unchanged items in one line), `{"ask": …, "id": n}`,
+Child to parent: `{"plugins": …}` once the connector is loaded, then `{"event": …}`, `{"seen": scope, "ids": […]}` (many unchanged items in one line), `{"ask": …, "id": n}`,
 `{"log": [level, text]}`, `{"result": …}` and `{"error": …}`; the last two end the run.
 Parent to child: one `{"start": …}`, then `{"answer": n, "value": …}` or `{"answer": n, "error": …}`, and `{"cancel": true}`.
 """

@@ -8,7 +8,7 @@ like a mistake.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import Any, Protocol
@@ -17,7 +17,6 @@ from sapwood.clock import now_ms
 from sapwood.errors import SapwoodError
 from sapwood.ingest.commit import Stored, Writer
 from sapwood.ingest.prepare import warm_up
-from sapwood.plugins.loader import plugins_fingerprint
 from sapwood.plugins.process import ConnectorProcess, KvSet, RunSettings, SeenMany
 from sapwood.sdk.connector import PullRequest
 from sapwood.sdk.errors import BadItem, Cancelled, ConnectorError, ListError
@@ -142,12 +141,12 @@ class Run:
         if self._process is not None:
             self._process.cancel()
 
-    def execute(self, request: PullRequest, meanwhile: Callable[[], None] | None = None) -> RunReport:
+    def execute(self, request: PullRequest, meanwhile: Iterable[None] = ()) -> RunReport:
         """Pull until the connector is done.
 
         Args:
             request: what to pull.
-            meanwhile: work of the host's own, done while the connector's process starts and lists.
+            meanwhile: see `ConnectorProcess.pull`.
 
         Raises:
             WorkspaceError: the disk refuses; all batches before stay.
@@ -155,13 +154,6 @@ class Run:
         with self._db.transaction():
             run_id = self._store.begin_run(self._id, now_ms())
         report = self._report
-        plugins = plugins_fingerprint()
-        others = self._store.kv_get(self._id, _PLUGINS_KEY) not in (None, plugins)
-        request = replace(
-            request,
-            checkpoint=self._store.checkpoint(self._id),
-            retry_failed=request.retry_failed or others,
-        )
         self._known_issues = {
             i.item_id: (i.state, i.message, i.locator, i.size, i.mtime_ns) for i in self._store.issues(limit=-1)
         }
@@ -183,8 +175,6 @@ class Run:
             report.status = "cancelled"
         report.message = self._redaction.text(report.message)
         self._count()
-        if report.status == "done" and not request.containers:
-            self._kv.append(KvSet(_PLUGINS_KEY, plugins))
         self._flush(lambda: self._store.end_run(run_id, report.status, dict(report.counts), report.message, now_ms()))
         return report
 
@@ -197,20 +187,25 @@ class Run:
         except SapwoodError:
             pass  # the disk that failed the run fails its record too; the next run marks it as interrupted
 
-    def _pull(self, request: PullRequest, meanwhile: Callable[[], None] | None) -> None:
+    def _pull(self, request: PullRequest, meanwhile: Iterable[None]) -> None:
         with ConnectorProcess(
             self._connection.connector, self._connection.config, self._connection.account, self._settings
         ) as process:
             self._process = process
-            events = process.pull(request, self)
-            if meanwhile:
-                meanwhile()
-            for event in events:
+            plugins, before = process.plugins(meanwhile), self._store.kv_get(self._id, _PLUGINS_KEY)
+            request = replace(
+                request,
+                checkpoint=self._store.checkpoint(self._id),
+                retry_failed=request.retry_failed or before not in (None, plugins),
+            )
+            for event in process.pull(request, self, meanwhile):
                 self._take(event)
                 if self._writer.full or len(self._issues) >= 2000:
                     self._flush()
             if process.cancelled_early:
                 self._report.status = "cancelled"
+            elif not request.containers and plugins != before:
+                self._kv.append(KvSet(_PLUGINS_KEY, plugins))
 
     # -- events ---------------------------------------------------------------------------------------------------
 

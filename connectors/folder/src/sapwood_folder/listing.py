@@ -67,9 +67,12 @@ class Listing:
             if not (path.isascii() and path.isprintable()):
                 path = display_path(path)
             items = by_locator.get(path)
-            if items is None or (first := items[0]).mtime_ns != mtime_ns or first.size != size:
-                self.changed.append(entry)
-            elif path in unread and _retried(items, retry_failed):
+            if (
+                items is None
+                or (first := items[0]).mtime_ns != mtime_ns
+                or first.size != size
+                or (path in unread and _retried(items, retry_failed))
+            ):
                 self.changed.append(entry)
             else:
                 unchanged += items
