@@ -20,7 +20,8 @@ DONE, COULD_NOT_RUN, USAGE, DONE_WITH_FAILURES, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def prepare_streams() -> None:
-    """A console that cannot show a character shows its code instead of ending the program."""
+    """A console that cannot show a character shows its code instead of ending the program; errors are not logged to it."""
+    logging.getLogger("sapwood").addHandler(logging.NullHandler())
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -10,9 +10,13 @@ import os
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from sapwood.errors import WorkspaceError
+from sapwood.workspace import writing
 
 __all__ = ["Launched", "launch", "stand_by"]
 
@@ -34,19 +38,25 @@ _standing_by: dict[str, Launched] = {}
 def stand_by(key: str, tmp: Path) -> None:
     """Start the process of a connector for the next `launch` of it. It ends with this process if it is not used.
 
-    Does nothing where `tmp` is not there yet, as in a new workspace.
+    Does nothing where `tmp` cannot be used, as in a new workspace: `launch` then says what is wrong, if it still is.
     """
     if key not in _standing_by and tmp.is_dir():
-        _standing_by[key] = _start(key, tmp)
+        with suppress(WorkspaceError):
+            _standing_by[key] = _start(key, tmp)
 
 
 def launch(key: str, tmp: Path) -> Launched:
-    """The process that stands by for this connector, or a new one. `tmp`: the folder for what it prints."""
+    """The process that stands by for this connector, or a new one. `tmp`: the folder for what it prints.
+
+    Raises:
+        WorkspaceError: nothing can be written there.
+    """
     return _standing_by.pop(key, None) or _start(key, tmp)
 
 
 def _start(key: str, tmp: Path) -> Launched:
-    noise = tempfile.TemporaryFile(dir=tmp)  # noqa: SIM115 — closed by whoever uses the process
+    with writing(tmp):
+        noise = tempfile.TemporaryFile(dir=tmp)  # noqa: SIM115 — closed by whoever uses the process
     process = subprocess.Popen(
         [sys.executable, "-m", "sapwood.plugins.child", key],
         stdin=subprocess.PIPE,

@@ -6,8 +6,10 @@ import json
 import logging
 import os
 import select
+import signal
 import subprocess
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -89,8 +91,10 @@ class ConnectorProcess:
 
     def __exit__(self, *_: object) -> None:
         process = self._running()
-        if process.poll() is None:
-            process.kill()
+        if process.returncode is None:
+            # The group is its parsers and all else that it started. Until it is waited for, its number is nobody else's.
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         for stream in (process.stdin, process.stdout, self._noise):
             if stream:

@@ -1,0 +1,110 @@
+"""A connector in a process of its own: what it does wrong ends its run, and nothing of it stays."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.conftest import run_command
+from tests.plugins.conftest import install_plugin
+
+from sapwood.bulk.host import ReadingHost
+from sapwood.errors import ConnectorCrashed
+from sapwood.plugins.process import ConnectorProcess, RunSettings, SeenMany
+from sapwood.sdk import PullRequest
+
+_PLUGIN = """
+import os, subprocess, sys
+from sapwood.sdk import API_VERSION, CheckReport, CheckpointModel, ConnectorConfig, ConnectorSpec, Seen, hookimpl
+
+class Config(ConnectorConfig):
+    action: str
+    place: str = ""
+
+class Rude:
+    def __init__(self, config):
+        self.config = config
+    def check(self, ctx):
+        return CheckReport("somebody")
+    def pull(self, ctx, request):
+        yield Seen("rude:a:1", "s")
+        action = self.config.action
+        if action == "start a program":
+            program = subprocess.Popen(["sleep", "600"])
+            open(self.config.place, "w").write(str(program.pid))
+        if action == "leave":
+            print("these were my last words", file=sys.stderr, flush=True)
+            os._exit(9)
+        if action == "shout":
+            print("noise", flush=True)
+            os.write(1, b"more noise")
+        yield Seen("rude:a:2", "s")
+
+@hookimpl
+def connectors():
+    return [ConnectorSpec("rude", "Rude", API_VERSION, Config, CheckpointModel, Rude)]
+"""
+
+
+@pytest.fixture(autouse=True)
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rude connector is installed."""
+    install_plugin(tmp_path / "site", "rude-one", "rude", "rude_one", _PLUGIN)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+
+
+def _process(tmp_path: Path, action: str, place: str = "") -> ConnectorProcess:
+    return ConnectorProcess("rude", {"action": action, "place": place}, "a", RunSettings(1, 1 << 30, tmp_path))
+
+
+def _seen(process: ConnectorProcess) -> list[str]:
+    events = process.pull(PullRequest(), ReadingHost())
+    return [item for event in events if isinstance(event, SeenMany) for item in event.item_ids]
+
+
+def test_programs_that_a_connector_started_end_with_its_run(tmp_path: Path) -> None:
+    place = tmp_path / "pid"
+    with _process(tmp_path, "start a program", str(place)) as process:
+        assert _seen(process) == ["rude:a:1", "rude:a:2"]
+        assert os.path.exists(f"/proc/{place.read_text()}")
+    deadline = time.monotonic() + 20
+    while os.path.exists(f"/proc/{place.read_text()}"):  # ended, and taken away by the system
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_connector_that_leaves_is_named_with_its_exit_code_and_last_words(tmp_path: Path) -> None:
+    with _process(tmp_path, "leave") as process, pytest.raises(ConnectorCrashed) as caught:
+        _seen(process)
+    assert "the connector rude" in str(caught.value)
+    assert "exit code 9" in str(caught.value) and "these were my last words" in str(caught.value)
+
+
+def test_noise_on_stdout_breaks_nothing(tmp_path: Path) -> None:
+    with _process(tmp_path, "shout") as process:
+        assert _seen(process) == ["rude:a:1", "rude:a:2"]
+
+
+def test_the_hosts_own_steps_are_all_taken_before_the_first_event(tmp_path: Path) -> None:
+    taken: list[int] = []
+
+    def steps() -> Iterator[None]:
+        for number in range(3000):
+            taken.append(number)
+            yield
+
+    meanwhile = steps()
+    with _process(tmp_path, "none") as process:
+        assert "rude-one==1.0" in process.plugins(meanwhile)
+        for _ in process.pull(PullRequest(), ReadingHost(), meanwhile):
+            assert len(taken) == 3000
+
+
+def test_a_usage_error_is_an_object_on_stdout_when_json_is_asked_for(tmp_path: Path) -> None:
+    wrong = run_command("search", "words", "--unit", "page", "--json", workspace=tmp_path / "ws")
+    assert wrong.code == 2
+    assert "'page' is not one of" in wrong.json["error"]
+    assert run_command("search", "words", "--unit", "page", workspace=tmp_path / "ws").out == ""
