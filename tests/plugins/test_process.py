@@ -13,8 +13,8 @@ from tests.plugins.conftest import install_plugin
 
 from sapwood.bulk.host import ReadingHost
 from sapwood.errors import ConnectorCrashed
-from sapwood.plugins.process import ConnectorProcess, RunSettings, SeenMany
-from sapwood.sdk import PullRequest
+from sapwood.plugins.process import ConnectorProcess, RunSettings
+from sapwood.sdk import PullRequest, SeenMany
 
 _PLUGIN = """
 import os, subprocess, sys

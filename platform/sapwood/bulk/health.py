@@ -71,7 +71,7 @@ def status(workspace: Workspace, database: Database, settings: Settings) -> Repo
                 "failed, others",
                 False,
                 f"{facts['failed'] - _SHOWN} more items failed",
-                "sapwood status --json lists all of one run's report.",
+                "The reports in wiki/reports name them all.",
             )
         )
     checks.append(

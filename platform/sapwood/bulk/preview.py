@@ -8,9 +8,9 @@ from pathlib import Path
 from sapwood.bulk.host import ReadingHost
 from sapwood.bulk.importing import FileReport, ImportOptions, ImportReport, folder_config, wanted
 from sapwood.config import Settings
-from sapwood.plugins.process import ConnectorProcess, RunSettings, SeenMany
+from sapwood.plugins.process import ConnectorProcess, RunSettings
 from sapwood.sdk.connector import PullMode, PullRequest
-from sapwood.sdk.events import Failed, Seen, Skipped
+from sapwood.sdk.events import Failed, Seen, SeenMany, Skipped
 from sapwood.sdk.sources import CanonicalisedSource
 from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database

@@ -19,7 +19,7 @@ from sapwood.plugins.converting import ConverterPool, die_with_parent
 from sapwood.plugins.loader import PluginInfo, connector_spec, list_plugins, plugins_fingerprint
 from sapwood.sdk.connector import ConnectorSpec, PullRequest
 from sapwood.sdk.errors import ConnectorError
-from sapwood.sdk.events import Seen, event_to_json
+from sapwood.sdk.events import Seen, SeenMany, event_to_json
 
 _SEEN_BATCH = 5000
 # Listings make hundreds of thousands of small lasting objects and no cycles; the default of 700 looks at them over and over.
@@ -92,7 +92,7 @@ def _act(
 
     def flush() -> None:
         if seen:
-            link.send({"seen": scope, "ids": seen})
+            link.send(event_to_json(SeenMany(scope, tuple(seen))))
             seen.clear()
 
     for event in connector.pull(context, PullRequest.from_json(start["request"])):
@@ -103,6 +103,10 @@ def _act(
             seen.append(event.item_id)
             continue
         flush()
+        if isinstance(event, SeenMany):  # a line has a limit
+            for at in range(0, len(event.item_ids), _SEEN_BATCH):
+                link.send(event_to_json(SeenMany(event.scope, event.item_ids[at : at + _SEEN_BATCH])))
+            continue
         link.send(event_to_json(event))
     flush()
     return {"cancelled": context.cancelled()}

@@ -8,12 +8,14 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from itertools import count, starmap
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from msgspec.json import Decoder
+
 from sapwood.plugins.converting import ConverterPool
-from sapwood.plugins.protocol import read_message, write_message
+from sapwood.plugins.protocol import read_line, read_message, write_message
 from sapwood.sdk.connector import Budget, KeyValues, Known, KnownItem, Secrets
 from sapwood.sdk.convert import Converted, ConvertError, ConvertFile
 from sapwood.sdk.errors import Cancelled, ConfigError, Unsupported
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     import httpx
 
 __all__ = ["ChildContext", "Link"]
+
+_ROWS = Decoder(list[KnownItem])
 
 
 class Link:
@@ -32,6 +36,7 @@ class Link:
         self._outgoing = outgoing
         self._lock = threading.Lock()
         self._answers: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self._rows: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._numbers = count(1)
         self.cancelled = threading.Event()
 
@@ -48,6 +53,11 @@ class Link:
         with self._lock:
             write_message(self._outgoing, message)
 
+    def ask_for_rows(self, after: int) -> tuple[int | None, list[KnownItem]]:
+        """The next position and the known items after one."""
+        position = self.ask("known", after=after)
+        return position, _ROWS.decode(self._rows.get())
+
     def ask(self, what: str, **arguments: Any) -> Any:
         """Ask the parent and wait for its answer."""
         number = next(self._numbers)
@@ -63,6 +73,8 @@ class Link:
                 self.cancelled.set()
             elif "answer" in message:
                 self._answers.put(message)
+                if message.get("rows"):
+                    self._rows.put(read_line(self._incoming) or b"[]")
         self.cancelled.set()  # the parent is gone
         self._answers.put({"error": "the host has gone away"})
 
@@ -72,13 +84,10 @@ class _ParentKnown:
         self._link = link
 
     def all(self) -> Iterable[KnownItem]:
-        after = 0
-        while True:
-            page = self._link.ask("known", after=after)
-            yield from starmap(KnownItem, page["rows"])
-            after = page["after"]
-            if after is None:
-                return
+        after: int | None = 0
+        while after is not None:
+            after, rows = self._link.ask_for_rows(after)
+            yield from rows
 
     def get(self, item_id: str) -> KnownItem | None:
         row = self._link.ask("known_item", item_id=item_id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import select
@@ -21,7 +20,7 @@ from sapwood.sdk import errors as sdk_errors
 from sapwood.sdk.connector import CheckReport, PullRequest
 from sapwood.sdk.events import Event, event_from_json
 
-__all__ = ["ConnectorProcess", "HostServices", "KvSet", "RunSettings", "SeenMany"]
+__all__ = ["ConnectorProcess", "HostServices", "KvSet", "RunSettings"]
 
 log = logging.getLogger(__name__)
 
@@ -49,14 +48,6 @@ class RunSettings:
     workers: int
     memory_bytes: int
     tmp: Path
-
-
-@dataclass(frozen=True, slots=True)
-class SeenMany:
-    """Many unchanged items of one scope."""
-
-    scope: str
-    item_ids: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +122,7 @@ class ConnectorProcess:
 
     def pull(
         self, request: PullRequest, services: HostServices, meanwhile: Iterable[None] = ()
-    ) -> Iterator[Event | SeenMany | KvSet]:
+    ) -> Iterator[Event | KvSet]:
         """Start the connector, and give its events as they come. Ends when the connector is done.
 
         The connector works from the moment of this call, not from the first event that is taken.
@@ -148,7 +139,7 @@ class ConnectorProcess:
         self._send({"start": {**self._start, "action": "pull", "request": request.to_json()}})
         return self._events(services, iter(meanwhile))
 
-    def _events(self, services: HostServices, meanwhile: Iterator[None]) -> Iterator[Event | SeenMany | KvSet]:
+    def _events(self, services: HostServices, meanwhile: Iterator[None]) -> Iterator[Event | KvSet]:
         for message in self._messages(services, meanwhile):
             for _ in meanwhile:
                 pass
@@ -161,8 +152,6 @@ class ConnectorProcess:
                         f"sent an event that breaks the contract ({error})",
                         "Report this to its author.",
                     ) from error
-            elif "seen" in message:
-                yield SeenMany(message["seen"], message["ids"])
             elif "kv" in message:
                 yield KvSet(message["kv"], message["value"])
             elif "result" in message:
@@ -195,7 +184,8 @@ class ConnectorProcess:
                 return
             if message.get("ask") == "known":
                 rows, after = services.known_page(message["after"])
-                self._send_line(f'{{"answer":{message["id"]:d},"value":{{"rows":{rows},"after":{json.dumps(after)}}}}}')
+                self._send({"answer": message["id"], "value": after, "rows": True})
+                self._send_line(rows)
             elif "ask" in message:
                 self._send(self._answer(message, services))
             elif "plugins" in message:

@@ -1,8 +1,9 @@
 """JSON lines between the host and a connector's process.
 
-Child to parent: `{"plugins": …}` once the connector is loaded, then `{"event": …}`, `{"seen": scope, "ids": […]}` (many unchanged items in one line), `{"ask": …, "id": n}`,
+Child to parent: `{"plugins": …}` once the connector is loaded, then `{"event": …}`, `{"ask": …, "id": n}`,
 `{"log": [level, text]}`, `{"result": …}` and `{"error": …}`; the last two end the run.
-Parent to child: one `{"start": …}`, then `{"answer": n, "value": …}` or `{"answer": n, "error": …}`, and `{"cancel": true}`.
+Parent to child: one `{"start": …}`, then `{"answer": n, "value": …}` or `{"answer": n, "error": …}`, and `{"cancel": true}`. The answer to
+`known` is followed by a line with the rows themselves, which the child reads as `KnownItem`s at once.
 """
 
 from __future__ import annotations
@@ -33,17 +34,27 @@ def write_line(stream: BinaryIO, text: str) -> None:
     stream.flush()
 
 
+def read_line(stream: BinaryIO) -> bytes | None:
+    """The next line, None at the end of the stream.
+
+    Raises:
+        ValueError: it is longer than 64 MiB.
+    """
+    line = stream.readline(MAX_LINE + 2)
+    if len(line) > MAX_LINE + 1:
+        raise ValueError(f"a line is longer than {MAX_LINE} bytes")
+    return line or None
+
+
 def read_message(stream: BinaryIO) -> dict[str, Any] | None:
     """The next message, None at the end of the stream.
 
     Raises:
         ValueError: the line is no JSON object, or longer than 64 MiB.
     """
-    line = stream.readline(MAX_LINE + 2)
-    if not line:
+    line = read_line(stream)
+    if line is None:
         return None
-    if len(line) > MAX_LINE + 1:
-        raise ValueError(f"a line is longer than {MAX_LINE} bytes")
     message = json.loads(line.decode("utf-8", "surrogatepass"))
     if not isinstance(message, dict):
         raise ValueError("a line is no JSON object")

@@ -53,6 +53,7 @@ from sapwood.sdk.events import (
     RemovedScope,
     ScopeComplete,
     Seen,
+    SeenMany,
     Skipped,
 )
 from sapwood.sdk.hooks import hookimpl
@@ -120,6 +121,7 @@ __all__ = [
     "ScopeComplete",
     "SecretReference",
     "Seen",
+    "SeenMany",
     "Segment",
     "Skipped",
     "TransientError",

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from sapwood.sdk.convert import Converted, ConvertError, ConvertFile
 from sapwood.sdk.events import Event
@@ -130,10 +132,11 @@ class CheckReport:
     notes: tuple[str, ...] = ()
 
 
-class KnownItem(NamedTuple):
+class KnownItem(Struct, frozen=True, array_like=True, gc=False):
     """What the host holds of one item of this connection.
 
-    A tuple, since a connector may look at hundreds of thousands of them to find what is new. `state` is stored, skipped or failed; for the last two, `code`, `problem` and `next_step` say why and what helps.
+    A msgspec struct, since a connector may look at hundreds of thousands of them to find what is new. `state` is stored,
+    skipped or failed; for the last two, `code`, `problem` and `next_step` say why and what helps.
     """
 
     item_id: str

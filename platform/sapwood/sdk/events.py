@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from sapwood.sdk.sources import CanonicalisedSource, Fingerprint, _identifier
 
@@ -20,6 +20,7 @@ __all__ = [
     "RemovedScope",
     "ScopeComplete",
     "Seen",
+    "SeenMany",
     "Skipped",
     "event_from_json",
     "event_to_json",
@@ -111,16 +112,22 @@ class Skipped:
             raise ValueError(f"{self.item_id}: Skipped needs a reason")
 
 
-class Seen(NamedTuple):
-    """The item is still there and unchanged; `fingerprint` only when that changed (touched, moved).
-
-    A tuple, since a run makes one for every unchanged item.
-    """
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The item is still there and unchanged; `fingerprint` only when that changed (touched, moved)."""
 
     item_id: str
     scope: str
     revision: str = ""
     fingerprint: Fingerprint | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SeenMany:
+    """`Seen` of many items of one scope at once, for connectors that list all and find most unchanged."""
+
+    scope: str
+    item_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +154,9 @@ class Progress:
     unit: str = "items"
 
 
-Event = CanonicalisedSource | Removed | RemovedScope | Failed | Skipped | Seen | ScopeComplete | Checkpoint | Progress
+Event = (
+    CanonicalisedSource | Removed | RemovedScope | Failed | Skipped | Seen | SeenMany | ScopeComplete | Checkpoint | Progress
+)  # fmt: skip
 
 
 def event_to_json(event: Event) -> dict[str, Any]:
@@ -169,6 +178,8 @@ def event_to_json(event: Event) -> dict[str, Any]:
             data = {"event": "skipped", "item_id": event.item_id, "scope": event.scope, "reason": event.reason}
         case Seen():
             data = {"event": "seen", "item_id": event.item_id, "scope": event.scope, "revision": event.revision}
+        case SeenMany():
+            return {"event": "seen_many", "scope": event.scope, "item_ids": event.item_ids}
         case ScopeComplete():
             return {"event": "scope_complete", "scope": event.scope}
         case Checkpoint():
@@ -208,6 +219,8 @@ def event_from_json(data: Mapping[str, Any]) -> Event:
             return Skipped(data["item_id"], data["scope"], data["reason"], mark)
         case "seen":
             return Seen(data["item_id"], data["scope"], data.get("revision", ""), mark)
+        case "seen_many":
+            return SeenMany(data["scope"], tuple(data["item_ids"]))
         case "scope_complete":
             return ScopeComplete(data["scope"])
         case "checkpoint":

@@ -149,7 +149,7 @@ class ConnectionStore:
         """Ids of the stored items of a scope."""
         return {
             row[0]
-            for row in self._db.each(
+            for row in self._db.rows(
                 "SELECT item_id FROM mem_tree_items WHERE connection_id = ? AND scope = ?", (connection_id, scope)
             )
         }

@@ -175,9 +175,10 @@ MIGRATIONS: tuple[str, ...] = (
     DELETE FROM mem_tree_chunk_bodies WHERE chunk_id NOT IN (SELECT id FROM mem_tree_chunks);
     DELETE FROM mem_tree_score WHERE chunk_id NOT IN (SELECT id FROM mem_tree_chunks);
     """,
-    # Every run looks at every file of the vault: out of this index, beside the chunks with their previews.
+    # Every run looks at every file of the vault and at every item's id: out of these, not out of rows with previews and segments.
     """
     CREATE INDEX mem_tree_chunks_by_file ON mem_tree_chunks (content_path, file_size, file_mtime_ns);
+    CREATE INDEX mem_tree_items_by_scope ON mem_tree_items (connection_id, scope, item_id);
     """,
 )
 

@@ -17,7 +17,7 @@ from sapwood.clock import now_ms
 from sapwood.errors import SapwoodError
 from sapwood.ingest.commit import Stored, Writer
 from sapwood.ingest.prepare import warm_up
-from sapwood.plugins.process import ConnectorProcess, KvSet, RunSettings, SeenMany
+from sapwood.plugins.process import ConnectorProcess, KvSet, RunSettings
 from sapwood.sdk.connector import PullRequest
 from sapwood.sdk.errors import BadItem, Cancelled, ConnectorError, ListError
 from sapwood.sdk.events import (
@@ -29,6 +29,7 @@ from sapwood.sdk.events import (
     RemovedScope,
     ScopeComplete,
     Seen,
+    SeenMany,
     Skipped,
 )
 from sapwood.sdk.sources import CanonicalisedSource
@@ -325,7 +326,7 @@ class Run:
         for scope in self._complete:
             self._flush()
             stored = self._store.item_ids(self._id, scope)
-            gone = sorted(stored - self._seen)
+            gone = self._not_seen(stored)
             if len(gone) > BRAKE_ITEMS and len(gone) > BRAKE_SHARE * len(stored) and not self._confirm:
                 self._report.held += len(gone)
                 continue
@@ -337,6 +338,12 @@ class Run:
             with self._db.transaction():
                 for item_id in sorted(self._store.issue_ids(self._id, scope) - self._seen):
                     self._store.drop_issue(item_id)
+
+    def _not_seen(self, stored: set[str]) -> list[str]:
+        gone = stored - self._seen
+        if gone:  # ids of the vendor's own may hold what was cut out when they were stored
+            gone -= {self._redaction.identifier(item_id) for item_id in self._seen - stored}
+        return sorted(gone)
 
     def _count(self) -> None:
         counts = Counter(outcome.state for outcome in self._report.outcomes)

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
 from pydantic import Field, field_validator
 
 from sapwood.sdk import (
@@ -48,6 +49,7 @@ from sapwood.sdk import (
     ScopeComplete,
     SecretReference,
     Seen,
+    SeenMany,
     Segment,
     Skipped,
 )
@@ -113,7 +115,11 @@ class FolderConnector:
         scope = f"folder:{ctx.account}"
         walk = Walk(self._config.root, self._config.include, self._config.exclude, self._config.max_file_mb * 1_000_000)
         try:
-            entries = list(self._wanted(walk, request.containers))
+            if request.containers:
+                for path in request.containers:
+                    walk.take(path)
+            else:
+                walk.run()
         except OSError as error:
             raise ListError(
                 scope,
@@ -121,13 +127,13 @@ class FolderConnector:
                 hint="Is its disk connected? Nothing was deleted.",
             ) from error
         known = Known(ctx.known.all())
-        if not entries and not walk.unlisted and known.by_locator and not request.may_be_empty:
+        if not (walk.files or walk.skipped or walk.unlisted) and known.items and not request.may_be_empty:
             raise ListError(
                 scope,
                 "The folder is empty, but files of it are stored.",
                 hint="Is its disk connected? Nothing was deleted. If all is really gone, import it with --confirm-deletes.",
             )
-        listing = Listing(entries, known, retry_failed=request.retry_failed)
+        listing = Listing(walk.files, walk.skipped, known, retry_failed=request.retry_failed)
         for folder, reason in walk.unlisted:
             problem = ItemError(
                 "unreadable", f"the folder cannot be listed ({reason})", "Change its permissions.", stage="list"
@@ -141,27 +147,14 @@ class FolderConnector:
         if not walk.unlisted and not request.containers and not ctx.cancelled():
             yield ScopeComplete(scope)
 
-    def _wanted(self, walk: Walk, only: tuple[str, ...]) -> Iterator[Entry]:
-        if not only:
-            yield from walk.entries()
-            return
-        for path in only:
-            try:
-                info = os.stat(os.path.join(walk.root, path))
-            except OSError as error:
-                yield Entry(path, 0, 0, f"cannot be read ({error.strerror})")
-            else:
-                yield Entry(path, info.st_size, info.st_mtime_ns, "" if info.st_size else "empty")
-
     def _unchanged(self, listing: Listing, scope: str) -> Iterator[Event]:
-        for item in listing.unchanged:
-            if item.state == "stored":
-                yield Seen(item.item_id, scope, item.revision)
-            else:
-                yield _again(item, scope)
+        if listing.unchanged:
+            yield SeenMany(scope, tuple(listing.unchanged))
+        for item in listing.again:
+            yield _again(item, scope)
         for entry in listing.skipped:
             path = display_path(entry.path)
-            held = listing.known.by_locator.get(path, [])
+            held = listing.known.at(path)
             if entry.excluded:
                 for item in held:
                     if item.state == "stored":
@@ -387,7 +380,7 @@ class FolderConnector:
     def _failed(self, listing: Listing, entry: Entry, error: ItemError, ctx: RunContext) -> Failed:
         path = display_path(entry.path)
         scope = f"folder:{ctx.account}"
-        known = listing.known.by_locator.get(path)
+        known = listing.known.at(path)
         return Failed(
             known[0].item_id if known else fresh_id(scope, path),
             scope,
@@ -409,7 +402,7 @@ def _again(item: KnownItem, scope: str) -> Event:
 def _touched(item: KnownItem, mark: Fingerprint, scope: str) -> Event:
     if item.state == "stored":
         return Seen(item.item_id, scope, item.revision, mark)
-    return _again(item._replace(size=mark.size, mtime_ns=mark.mtime_ns, digest=mark.digest), scope)
+    return _again(structs.replace(item, size=mark.size, mtime_ns=mark.mtime_ns, digest=mark.digest), scope)
 
 
 def _moment(mtime_ns: int) -> datetime | None:

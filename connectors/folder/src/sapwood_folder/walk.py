@@ -12,7 +12,6 @@ import operator
 import os
 import re
 import stat
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -32,6 +31,7 @@ _ODD_NAME = re.compile(
     r"|(?P<hidden>^\.)",
     re.IGNORECASE | re.DOTALL,
 )
+_SURELY_HERE = 65_536  # bytes; a larger file may be a placeholder of a cloud, which has no blocks
 _NAME = operator.attrgetter("name")
 # Asked of every name before the pattern, which costs more than the rest of a file's listing.
 _ODD_EXTENSIONS = frozenset(
@@ -53,8 +53,8 @@ _ODD_REASON = {
 
 
 class Entry(NamedTuple):
-    """A file below the root: `path` relative with `/`, `size` in bytes, `skip` why it is not read (empty: it is);
-    `excluded` when the user's settings say so."""
+    """An entry below the root that is not simply read: `path` relative with `/`, `size` in bytes, `skip` why it is not read
+    (empty: it is); `excluded` when the user's settings say so."""
 
     path: str
     size: int
@@ -65,56 +65,90 @@ class Entry(NamedTuple):
 
 @dataclass(slots=True)
 class Walk:
-    """One listing. `unlisted` holds the folders that could not be read: the listing is then not whole."""
+    """One listing.
+
+    Attributes:
+        files: path, size in bytes and time in nanoseconds of each file that is to be read, folder by folder in the order
+            of their names. Plain tuples: there may be a million of them.
+        skipped: every other entry, with its reason.
+        unlisted: folders that could not be read: the listing is then not whole.
+    """
 
     root: str
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     max_size: int = 2 * 1024**3
+    files: list[tuple[str, int, int]] = field(default_factory=list)
+    skipped: list[Entry] = field(default_factory=list)
     unlisted: list[tuple[str, str]] = field(default_factory=list)
+    _folders: set[tuple[int, int]] = field(default_factory=set)
+    _linked: dict[tuple[int, int], str] = field(default_factory=dict)
 
-    def entries(self) -> Iterator[Entry]:
-        """All entries in the order of their paths, folder by folder."""
+    def run(self) -> None:
+        """List the root and everything below it.
+
+        Raises:
+            OSError: the root cannot be looked at.
+        """
         root = os.stat(self.root)
-        seen_folders = {(root.st_dev, root.st_ino)}
-        seen_files: dict[tuple[int, int], str] = {}
+        self._folders.add((root.st_dev, root.st_ino))
         stack = [""]
         while stack:
             folder = stack.pop()
             try:
-                # Its entries are then looked at relative to the open folder, which saves the way from the top for each.
+                # Its entries are looked at relative to the open folder, which saves the way from the top for each.
                 handle = os.open(os.path.join(self.root, folder), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                try:
+                    stack += reversed(self._list(handle, f"{folder}/" if folder else ""))
+                finally:
+                    os.close(handle)
             except OSError as error:
                 self.unlisted.append((display_path(folder) or ".", error.strerror or str(error)))
-                continue
+
+    def take(self, path: str) -> None:
+        """List this one file, wherever it lies below the root."""
+        try:
+            info = os.stat(os.path.join(self.root, path))
+        except OSError as error:
+            self.skipped.append(Entry(path, 0, 0, f"cannot be read ({error.strerror})"))
+            return
+        if info.st_size:
+            self.files.append((path, info.st_size, info.st_mtime_ns))
+        else:
+            self.skipped.append(Entry(path, 0, info.st_mtime_ns, "empty"))
+
+    def _list(self, handle: int, before: str) -> list[str]:
+        """List one folder, whose entries' paths begin with `before`; the folders in it that are to be listed."""
+        with os.scandir(handle) as listing:
+            found = sorted(listing, key=_NAME)
+        add = self.files.append
+        filtered = bool(self.include or self.exclude)
+        inner: list[str] = []
+        for entry in found:
+            name = entry.name
+            path = before + name
             try:
-                with os.scandir(handle) as listing:
-                    found = sorted(listing, key=_NAME)
-                inner: list[str] = []
-                before = f"{folder}/" if folder else ""
-                for entry in found:
-                    path = before + entry.name
-                    try:
-                        if entry.is_file(follow_symlinks=False):
-                            yield self._file(entry, path, seen_files)
-                        elif entry.is_symlink():
-                            yield self._link(entry, path)
-                        elif entry.is_dir(follow_symlinks=False):
-                            if reason := self._folder(entry, path, seen_folders):
-                                yield Entry(path, 0, 0, reason)
-                            else:
-                                inner.append(path)
-                        else:
-                            yield Entry(path, 0, 0, "not a regular file")
-                    except FileNotFoundError:
-                        continue  # gone between listing and looking: the same as never there
-                    except OSError as error:
-                        yield Entry(path, 0, 0, f"cannot be looked at ({error.strerror or error})")
-                stack += reversed(inner)
+                if entry.is_file(follow_symlinks=False):
+                    info = entry.stat(follow_symlinks=False)
+                    size = info.st_size
+                    if filtered or not 0 < size <= _SURELY_HERE or info.st_nlink > 1 or _may_be_odd(name):
+                        self._look_closer(name, path, info)
+                    else:  # nearly every file of nearly every folder
+                        add((path, size, info.st_mtime_ns))
+                elif entry.is_symlink():
+                    self.skipped.append(self._link(entry, path))
+                elif entry.is_dir(follow_symlinks=False):
+                    if reason := self._folder(entry, path):
+                        self.skipped.append(Entry(path, 0, 0, reason))
+                    else:
+                        inner.append(path)
+                else:
+                    self.skipped.append(Entry(path, 0, 0, "not a regular file"))
+            except FileNotFoundError:
+                continue  # gone between listing and looking: the same as never there
             except OSError as error:
-                self.unlisted.append((display_path(folder) or ".", error.strerror or str(error)))
-            finally:
-                os.close(handle)
+                self.skipped.append(Entry(path, 0, 0, f"cannot be looked at ({error.strerror or error})"))
+        return inner
 
     def _link(self, entry: os.DirEntry[str], path: str) -> Entry:
         try:
@@ -127,15 +161,15 @@ class Walk:
         kind = "folder" if stat.S_ISDIR(target.st_mode) else "file"
         return Entry(path, 0, 0, f"a link to a {kind}; the {kind} is read where it lies")
 
-    def _folder(self, entry: os.DirEntry[str], path: str, seen: set[tuple[int, int]]) -> str:
+    def _folder(self, entry: os.DirEntry[str], path: str) -> str:
         """Why a folder is not read; empty when it is."""
         if reason := self._folder_reason(entry.name, path):
             return reason
         info = entry.stat(follow_symlinks=False)
         key = (info.st_dev, info.st_ino)
-        if key in seen:
+        if key in self._folders:
             return "a folder that was already read at another place"
-        seen.add(key)
+        self._folders.add(key)
         return ""
 
     def _folder_reason(self, name: str, path: str) -> str:
@@ -148,20 +182,21 @@ class Walk:
             return "a workspace of Sapwood"
         return _EXCLUDED if self.exclude and any(_matches(path, pattern) for pattern in self.exclude) else ""
 
-    def _file(self, entry: os.DirEntry[str], path: str, seen: dict[tuple[int, int], str]) -> Entry:
-        info = entry.stat(follow_symlinks=False)
-        size = info.st_size
-        if _may_be_odd(entry.name) and (odd := _ODD_NAME.search(entry.name)):
-            return Entry(path, size, info.st_mtime_ns, _ODD_REASON[odd.lastgroup or ""])
-        if (self.include or self.exclude) and (skip := self._excluded(path)):
-            return Entry(path, size, info.st_mtime_ns, skip, True)
-        skip = ""
-        if size == 0 or size > 65_536:
-            skip = self._size_reason(info)
-        if not skip and info.st_nlink > 1:
-            first = seen.setdefault((info.st_dev, info.st_ino), path)
-            skip = f"the same file as {display_path(first)}" if first != path else ""
-        return Entry(path, size, info.st_mtime_ns, skip)
+    def _look_closer(self, name: str, path: str, info: os.stat_result) -> None:
+        size, excluded = info.st_size, False
+        if odd := _ODD_NAME.search(name):
+            reason = _ODD_REASON[odd.lastgroup or ""]
+        elif skip := self._excluded(path):
+            reason, excluded = skip, True
+        else:
+            reason = self._size_reason(info)
+            if not reason and info.st_nlink > 1:
+                first = self._linked.setdefault((info.st_dev, info.st_ino), path)
+                reason = f"the same file as {display_path(first)}" if first != path else ""
+        if reason:
+            self.skipped.append(Entry(path, size, info.st_mtime_ns, reason, excluded))
+        else:
+            self.files.append((path, size, info.st_mtime_ns))
 
     def _excluded(self, path: str) -> str:
         if self.include and not any(_matches(path, pattern) for pattern in self.include):
