@@ -148,8 +148,8 @@ class ConnectionStore:
     def item_ids(self, connection_id: int, scope: str) -> set[str]:
         """Ids of the stored items of a scope."""
         return {
-            row[0]
-            for row in self._db.rows(
+            item_id
+            for (item_id,) in self._db.each(
                 "SELECT item_id FROM mem_tree_items WHERE connection_id = ? AND scope = ?", (connection_id, scope)
             )
         }
