@@ -14,11 +14,9 @@ from sapwood.checks import Check, Report
 from sapwood.clock import from_ms, iso_z, now, zone
 from sapwood.config import Settings, load_settings
 from sapwood.errors import DamagedStoreError, NotFoundError, WorkspaceError
-from sapwood.recall.hits import QueryResponse, RetrievalHit
 from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
 from sapwood.store.items import ItemStore
-from sapwood.store.search import SearchStore
 from sapwood.text.redact import Redaction
 from sapwood.vault.manifest import manifest_files
 from sapwood.workspace import Workspace
@@ -26,6 +24,7 @@ from sapwood.workspace import Workspace
 if TYPE_CHECKING:
     from sapwood.bulk.importing import ImportOptions, ImportReport
     from sapwood.ingest.edits import VaultChanges
+    from sapwood.recall.hits import QueryResponse, RetrievalHit
     from sapwood.sync.run import Observer, Run
 
 __all__ = ["Check", "Memory", "Report"]
@@ -191,6 +190,7 @@ class Memory:
     ) -> QueryResponse:
         """Hits for a query, best first; see `recall.search.search`."""
         from sapwood.recall.search import search
+        from sapwood.store.search import SearchStore
 
         return search(
             SearchStore(self.database),
@@ -207,6 +207,7 @@ class Memory:
     def fetch(self, node_ids: Iterable[str]) -> list[RetrievalHit]:
         """Chunks by chunk or item id; unknown ids are left out."""
         from sapwood.recall.search import fetch
+        from sapwood.store.search import SearchStore
 
         return fetch(SearchStore(self.database), node_ids)
 

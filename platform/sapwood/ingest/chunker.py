@@ -20,6 +20,7 @@ from sapwood.text.tokens import count_many, count_tokens, fitting
 MAX_TOKENS = 3000
 _PARAGRAPH = 7  # border strengths: heading levels 1 to 6, then paragraphs, then pieces of one
 _PIECE = 8
+_USUAL_TOKEN = 4  # characters of a token in English prose; fewer in every other script
 _LONGEST_TOKEN = 8  # characters a token has at most, on the average of any text but long runs of blanks
 
 
@@ -65,8 +66,8 @@ def chunk(kind: Kind, text: str, spans: list[Span], limit: int = MAX_TOKENS) -> 
     """
     if not text:
         return []
-    # A text of so many characters a token is cut in any case, or comes out of the grouping whole.
-    if len(text) <= limit * _LONGEST_TOKEN and (whole := count_tokens(text)) <= limit:
+    # A longer text is hardly ever short enough to stay whole; when it is, the grouping below leaves it so.
+    if len(text) <= limit * _USUAL_TOKEN and (whole := count_tokens(text)) <= limit:
         return [Piece(0, len(text), whole)]
     if kind is Kind.DOCUMENT:
         atoms, headings = _document_atoms(text, spans, limit)
