@@ -184,8 +184,10 @@ class ConnectorProcess:
                 return
             if message.get("ask") == "known":
                 rows, after = services.known_page(message["after"])
-                self._send({"answer": message["id"], "value": after, "rows": True})
-                self._send_line(rows)
+                answer = encode_message({"answer": message["id"], "value": after, "rows": True})
+                self._send_line(
+                    f"{answer}\n{rows}"
+                )  # in one go: a cancellation from another thread must not come between
             elif "ask" in message:
                 self._send(self._answer(message, services))
             elif "plugins" in message:

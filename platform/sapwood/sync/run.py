@@ -8,7 +8,7 @@ like a mistake.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import Any, Protocol
@@ -159,7 +159,7 @@ class Run:
             i.item_id: (i.state, i.message, i.locator, i.size, i.mtime_ns) for i in self._store.issues(limit=-1)
         }
         try:
-            self._pull(request, meanwhile)
+            self._pull(request, iter(meanwhile))
             self._sweep()
         except Cancelled:
             report.status = "cancelled"
@@ -188,7 +188,7 @@ class Run:
         except SapwoodError:
             pass  # the disk that failed the run fails its record too; the next run marks it as interrupted
 
-    def _pull(self, request: PullRequest, meanwhile: Iterable[None]) -> None:
+    def _pull(self, request: PullRequest, meanwhile: Iterator[None]) -> None:
         with ConnectorProcess(
             self._connection.connector, self._connection.config, self._connection.account, self._settings
         ) as process:
