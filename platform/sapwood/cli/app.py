@@ -107,7 +107,7 @@ def import_(
     raise click.exceptions.Exit(code)
 
 
-@app.command()
+@app.command(context_settings={"ignore_unknown_options": True})  # a query may begin with a hyphen
 @click.argument("query")
 @click.option("--limit", "-n", default=10, show_default=True, help="How many hits.")
 @click.option(
