@@ -598,11 +598,3 @@ def test_folders_that_overlap_and_workspaces_inside_are_named(sapwood: Sapwood, 
     again = sapwood("import", str(inner), "--json")
     assert again.code == 0 and "overlap" in again.json["messages"][0]
     assert _status(sapwood("import", str(folder), "--json"))["old"] == ("skipped", "a workspace of Sapwood")
-
-
-def test_a_query_may_begin_with_a_hyphen(sapwood: Sapwood, folder: Path) -> None:
-    (folder / "a.md").write_text("call it with -verbose and read on\n", encoding="utf-8")
-    sapwood("import", str(folder))
-    assert sapwood("search", "-verbose", "--json").json["total"] == 1
-    assert sapwood("search", "-x", "--json").json["total"] == 0
-    assert sapwood("search", "words", "--limt", "3", "--json").code == 2

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.conftest import run_command
 from tests.plugins.conftest import install_plugin
 
 from sapwood.bulk.host import ReadingHost
@@ -101,10 +100,3 @@ def test_the_hosts_own_steps_are_all_taken_before_the_first_event(tmp_path: Path
         assert "rude-one==1.0" in process.plugins(meanwhile)
         for _ in process.pull(PullRequest(), ReadingHost(), meanwhile):
             assert len(taken) == 3000
-
-
-def test_a_usage_error_is_an_object_on_stdout_when_json_is_asked_for(tmp_path: Path) -> None:
-    wrong = run_command("search", "words", "--unit", "page", "--json", workspace=tmp_path / "ws")
-    assert wrong.code == 2
-    assert "'page' is not one of" in wrong.json["error"]
-    assert run_command("search", "words", "--unit", "page", workspace=tmp_path / "ws").out == ""
