@@ -180,6 +180,51 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX mem_tree_chunks_by_file ON mem_tree_chunks (content_path, file_size, file_mtime_ns);
     CREATE INDEX mem_tree_items_by_scope ON mem_tree_items (connection_id, scope, item_id);
     """,
+    """
+    CREATE TABLE mem_tree_jobs (
+        job_no INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        kind TEXT NOT NULL,
+        payload_json TEXT NOT NULL,
+        dedupe_key TEXT,
+        lane TEXT NOT NULL,
+        priority INTEGER NOT NULL,
+        status TEXT NOT NULL CHECK (status IN ('ready', 'deferred', 'running', 'failed')),
+        attempts INTEGER NOT NULL DEFAULT 0,
+        max_attempts INTEGER NOT NULL DEFAULT 5,
+        available_at_ms INTEGER NOT NULL,
+        worker_id TEXT,
+        claim_token TEXT,
+        lease_until_ms INTEGER,
+        last_error TEXT NOT NULL DEFAULT '',
+        created_at_ms INTEGER NOT NULL,
+        started_at_ms INTEGER
+    );
+    CREATE UNIQUE INDEX mem_tree_jobs_by_key ON mem_tree_jobs (dedupe_key) WHERE status != 'failed';
+    CREATE INDEX mem_tree_jobs_ready ON mem_tree_jobs (lane, priority, job_no) WHERE status = 'ready';
+    CREATE INDEX mem_tree_jobs_due ON mem_tree_jobs (available_at_ms) WHERE status = 'deferred';
+    CREATE INDEX mem_tree_jobs_running ON mem_tree_jobs (worker_id) WHERE status = 'running';
+    CREATE INDEX mem_tree_jobs_failed ON mem_tree_jobs (job_no) WHERE status = 'failed';
+    CREATE TABLE mem_tree_entity_index (
+        entity_id TEXT NOT NULL,
+        node_id TEXT NOT NULL,
+        node_kind TEXT NOT NULL CHECK (node_kind IN ('leaf', 'summary')),
+        entity_kind TEXT NOT NULL,
+        surface TEXT NOT NULL,
+        score REAL NOT NULL,
+        timestamp_ms INTEGER,
+        tree_id TEXT,
+        PRIMARY KEY (entity_id, node_id)
+    ) WITHOUT ROWID;
+    CREATE INDEX mem_tree_entity_index_by_node ON mem_tree_entity_index (node_id);
+    CREATE TABLE mem_tree_entity_aliases (
+        alias_id TEXT PRIMARY KEY,
+        entity_id TEXT NOT NULL,
+        origin TEXT NOT NULL
+    ) WITHOUT ROWID;
+    ALTER TABLE mem_tree_score ADD COLUMN llm_importance REAL;
+    ALTER TABLE mem_tree_score ADD COLUMN llm_importance_reason TEXT;
+    """,
 )
 
 PASSAGE_BITS = 20

@@ -1,0 +1,221 @@
+"""The threads that do the jobs.
+
+Each lane has its own threads: one for jobs that need a model (as many as the model may serve at once) and one for all
+others, which then never wait for a model. One more thread renews leases, frees those of the dead, and wakes jobs whose
+time has come.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from sapwood.clock import now_ms
+from sapwood.errors import StoreError, WorkspaceError
+from sapwood.jobs.outcome import Defer, Done, Err, Outcome, Superseded
+from sapwood.jobs.owner import Owner, is_dead
+from sapwood.store.database import Database
+from sapwood.store.jobs import JobRow, JobStore
+
+__all__ = ["Handler", "Workers", "retry_delay_ms"]
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[[JobRow, Database], Outcome]
+
+LEASE_MS = 60_000
+_RENEW_SECONDS = 20.0
+_SWEEP_SECONDS = 60.0
+_POLL_SECONDS = 2.0  # another process may have put a job in; its wake-up does not reach here
+_BASE_MS, _CAP_MS = 60_000, 3_600_000
+
+
+def retry_delay_ms(job_id: str, attempts: int) -> int:
+    """Milliseconds until the next attempt: 60 s doubled with each attempt, at most an hour, and up to a fifth more.
+
+    The addition is drawn from the job's id, so that jobs that failed together do not all come back together.
+    """
+    delay = min(_BASE_MS << (max(attempts, 1) - 1), _CAP_MS)
+    return delay + delay // 5 * (zlib.crc32(f"{job_id}:{attempts}".encode()) % 1000) // 1000
+
+
+class Workers:
+    """Worker threads over one workspace. Use as a context manager: leaving it stops them gracefully.
+
+    Args:
+        open_database: opens a connection for the thread that calls it.
+        owners: folder of the owners' files.
+        handlers: what does a job, by kind. A handler gets the job and its thread's connection, and raises nothing that it
+            can say as an outcome.
+        lanes: number of threads by lane.
+    """
+
+    def __init__(
+        self,
+        open_database: Callable[[], Database],
+        owners: Path,
+        handlers: Mapping[str, Handler],
+        lanes: Mapping[str, int],
+    ) -> None:
+        self._open = open_database
+        self._owners = owners
+        self._handlers = handlers
+        self._lanes = lanes
+        self._changed = threading.Condition()
+        self._stopping = False
+        self._round = 0  # counts wake-ups, so that none is lost between a look and a wait
+        self._threads: list[threading.Thread] = []
+        self._owner: Owner | None = None
+
+    def __enter__(self) -> Workers:
+        self._owner = Owner(self._owners)
+        self._sweep()
+        for lane, number in self._lanes.items():
+            for index in range(number):
+                self._start(self._work, f"{lane}-{index}", lane)
+        self._start(self._keep, "leases", "")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join()
+        if self._owner is not None:
+            self._owner.__exit__(None, None, None)
+
+    def wake(self) -> None:
+        """Somebody has put jobs in."""
+        with self._changed:
+            self._round += 1
+            self._changed.notify_all()
+
+    def drain(self, stopped: Callable[[], bool] = lambda: False) -> None:
+        """Wait until no job is ready and none runs, here or elsewhere, or `stopped` says so. Deferred jobs are left."""
+        with self._connection() as database:
+            store = JobStore(database)
+            while not stopped():
+                store.wake_due(now_ms())
+                waiting = sum(n for (_, status), n in store.counts().items() if status in ("ready", "running"))
+                if not waiting:
+                    return
+                self.wake()
+                with self._changed:
+                    self._changed.wait(0.2)
+
+    def wait(self, stopped: Callable[[], bool] = lambda: False) -> None:
+        """Go on until `stopped` says so, or somebody interrupts the thread that waits here."""
+        while not stopped():
+            with self._changed:
+                self._changed.wait(1.0)
+
+    def _start(self, target: Callable[[str], None], name: str, lane: str) -> None:
+        thread = threading.Thread(target=target, args=(lane,), name=f"jobs-{name}", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    @contextmanager
+    def _connection(self) -> Iterator[Database]:
+        database = self._open()
+        try:
+            yield database
+        finally:
+            database.close()
+
+    # -- a worker ---------------------------------------------------------------------------------------------------------
+
+    def _work(self, lane: str) -> None:
+        assert self._owner is not None
+        with self._connection() as database:
+            store = JobStore(database)
+            while not self._stopping:
+                seen = self._round
+                try:
+                    moment = now_ms()
+                    job = store.claim(lane, self._owner.worker_id, secrets.token_hex(8), moment, moment + LEASE_MS)
+                    if job is not None:
+                        self._do(job, database, store)
+                        continue
+                except (
+                    Exception
+                ) as error:  # a full disk, a lock that another program holds: the lease gives the job back
+                    log.error("a worker could not go on: %s", error)
+                with self._changed:
+                    if not self._stopping and self._round == seen:
+                        self._changed.wait(_POLL_SECONDS)
+
+    def _do(self, job: JobRow, database: Database, store: JobStore) -> None:
+        outcome = self._outcome(job, database)
+        match outcome:
+            case Done():
+                try:
+                    with database.transaction():
+                        if store.finish(job):
+                            outcome.write()
+                except Superseded:
+                    store.defer(job, now_ms(), "what it is about changed while it was worked on")
+                except Exception as error:
+                    self._fail(job, store, Err(f"{job.kind}: cannot be written ({type(error).__name__}: {error})"))
+            case Defer():
+                store.defer(job, outcome.until_ms, outcome.reason)
+            case Err():
+                self._fail(job, store, outcome)
+        self.wake()
+
+    def _outcome(self, job: JobRow, database: Database) -> Outcome:
+        handler = self._handlers.get(job.kind)
+        if handler is None:
+            return Err(f"{job.kind}: this version has no such job", retryable=False)
+        try:
+            return handler(job, database)
+        except Exception as error:
+            log.exception("job %s (%s)", job.job_id, job.kind)
+            return Err(f"{job.kind}: {type(error).__name__}: {error}")
+
+    @staticmethod
+    def _fail(job: JobRow, store: JobStore, outcome: Err) -> None:
+        if outcome.retryable and job.attempts < job.max_attempts:
+            store.retry(job, now_ms() + retry_delay_ms(job.job_id, job.attempts), outcome.message)
+        else:
+            store.bury(job, outcome.message)
+
+    # -- leases -----------------------------------------------------------------------------------------------------------
+
+    def _keep(self, _: str) -> None:
+        assert self._owner is not None
+        renewed = swept = 0.0
+        with self._connection() as database:
+            store = JobStore(database)
+            while not self._stopping:
+                try:
+                    if store.wake_due(now_ms()):
+                        self.wake()
+                    renewed += _POLL_SECONDS
+                    swept += _POLL_SECONDS
+                    if renewed >= _RENEW_SECONDS:
+                        renewed = 0.0
+                        store.renew(self._owner.worker_id, now_ms() + LEASE_MS)
+                    if swept >= _SWEEP_SECONDS:
+                        swept = 0.0
+                        self._sweep(store)
+                except (WorkspaceError, StoreError) as error:
+                    log.error("leases could not be looked after: %s", error)
+                with self._changed:
+                    if not self._stopping:
+                        self._changed.wait(_POLL_SECONDS)
+
+    def _sweep(self, store: JobStore | None = None) -> None:
+        """Free the leases of the dead, and those that have run out."""
+        if store is None:
+            with self._connection() as database:
+                self._sweep(JobStore(database))
+            return
+        dead = [owner for owner in store.owners() if is_dead(self._owners, owner)]
+        if store.free_leases(now_ms(), dead):
+            self.wake()
