@@ -1,0 +1,1 @@
+"""The job handlers: what grows out of a chunk once it is stored."""
