@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from sapwood.checks import Check, Report
-from sapwood.clock import from_ms, iso_z, now, zone
+from sapwood.clock import from_ms, iso_z, now, now_ms, zone
 from sapwood.config import Settings, load_settings
 from sapwood.errors import DamagedStoreError, NotFoundError, WorkspaceError
 from sapwood.store.connections import ConnectionStore
@@ -286,6 +286,69 @@ class Memory:
 
         with self.workspace.writer_lock(self.settings.lock_wait_seconds):
             return settle_conflict(self.workspace, self.database, chunk_id, choice, self.zone)
+
+    # -- the slow work --------------------------------------------------------------------------------------------
+
+    def jobs(
+        self, status: str | None = None, limit: int = 100
+    ) -> tuple[dict[str, dict[str, int]], list[dict[str, Any]]]:
+        """How many jobs there are by kind and status, and the first of them: failed ones, running ones, then by time."""
+        from sapwood.store.jobs import JobStore
+
+        store = JobStore(self.database)
+        return store.counts_by_kind(), [
+            {
+                "job_id": job.job_id, "kind": job.kind, "status": job.status, "attempts": job.attempts, "payload": job.payload,
+                "due": iso_z(from_ms(job.available_at_ms)), "error": job.last_error,
+            }
+            for job in store.listed(status, limit)
+        ]  # fmt: skip
+
+    def retry_jobs(self, job_ids: list[str] | None = None) -> int:
+        """Put failed jobs back, these or all; how many."""
+        from sapwood.store.jobs import JobStore
+
+        with self.database.transaction():
+            return JobStore(self.database).revive(job_ids, now_ms())
+
+    def drop_jobs(self, job_ids: list[str] | None = None) -> int:
+        """Give failed jobs up, these or all; how many."""
+        from sapwood.store.jobs import JobStore
+
+        with self.database.transaction():
+            return JobStore(self.database).drop(job_ids)
+
+    def work(self, *, drain: bool, stopped: Callable[[], bool] = lambda: False) -> dict[str, dict[str, int]]:
+        """Do jobs until none is left (`drain`) or `stopped` says so; how many are left, by kind and status.
+
+        KeyboardInterrupt ends it too; running jobs are finished first.
+        """
+        from sapwood.jobs.workers import Workers
+        from sapwood.pipeline.handlers import HANDLERS
+        from sapwood.store.jobs import JobStore
+
+        path = self.database.path
+        owners = self.workspace.memory_tree / "owners"
+        with Workers(lambda: Database.open(path), owners, HANDLERS, {"work": 2, "model": 1}) as workers:
+            if drain:
+                workers.drain(stopped)
+            else:
+                workers.wait(stopped)
+        return JobStore(self.database).counts_by_kind()
+
+    def explain(self, chunk_id: str) -> dict[str, Any]:
+        """The deep score of a chunk, signal by signal; see `pipeline.extract.explain`.
+
+        Raises:
+            NotFoundError: nothing has this id.
+        """
+        from sapwood.pipeline.extract import explain
+
+        hits = self.fetch([chunk_id])
+        found = explain(self.database, hits[0].node_id) if hits else None
+        if found is None:
+            raise NotFoundError(chunk_id, "no chunk has this id", "Take the node_id of a search hit.")
+        return found
 
     def connections(self) -> list[dict[str, Any]]:
         """Each connection with its last run."""

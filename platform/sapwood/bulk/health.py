@@ -14,6 +14,7 @@ from sapwood.plugins.loader import PluginInfo, list_plugins, load_plugin
 from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
 from sapwood.store.items import ItemStore
+from sapwood.store.jobs import JobStore
 from sapwood.store.search import SearchStore
 from sapwood.store.vaultfiles import VaultFiles
 from sapwood.vault import chunkfile
@@ -34,6 +35,7 @@ def status(workspace: Workspace, database: Database, settings: Settings) -> Repo
             "searchable by text", searchable, f"{facts['searchable_by_text']} of {facts['passages']} passages",
             "" if searchable else "Run `sapwood rebuild`.", {"passages": facts["passages"], "indexed": facts["searchable_by_text"]},
         ),
+        _work(database),
         Check("searchable by vectors", True, "not built: this version searches by text", facts={"vectors": 0}),
         Check("redacted", True, f"{sum((found := SearchStore(database).redactions()).values())} secrets cut out", facts={"classes": found}),
         Check("edited by hand", True, f"{facts['edited_chunks']} chunks", facts={"chunks": facts["edited_chunks"]}),
@@ -80,6 +82,21 @@ def status(workspace: Workspace, database: Database, settings: Settings) -> Repo
     for connection_id, connector, account, name in store.all():
         checks.append(_connection(store, connection_id, connector, account, name))
     return Report(tuple(checks))
+
+
+def _work(database: Database) -> Check:
+    """The slow work: what waits is no fault, what failed for good is."""
+    store = JobStore(database)
+    counts = store.counts_by_kind()
+    failed = sum(states.get("failed", 0) for states in counts.values())
+    waiting = sum(number for states in counts.values() for state, number in states.items() if state != "failed")
+    detail = f"{waiting} jobs wait" + (f", {failed} failed for good" if failed else "")
+    if failed:
+        detail += ": " + "; ".join(f"{job.kind} {job.payload}: {job.last_error}" for job in store.listed("failed", 3))
+    return Check(
+        "slow work", not failed, detail, "sapwood jobs list --status failed shows them; sapwood jobs retry tries again." if failed else "",
+        {"jobs": counts},
+    )  # fmt: skip
 
 
 def _connection(store: ConnectionStore, connection_id: int, connector: str, account: str, name: str) -> Check:

@@ -23,6 +23,7 @@ from sapwood.cli.console import (
     say,
     start_logging,
 )
+from sapwood.cli.jobs import add_commands
 
 
 class _Commands(click.Group):
@@ -87,10 +88,11 @@ def _memory(workspace: Path | None, *, create: bool = False) -> Any:
 @click.option("--confirm-deletes", is_flag=True, help="Remove what is gone even when it is very much.")
 @click.option("--retry-failed", is_flag=True, help="Read failed files again although they have not changed.")
 @click.option("--dry-run", is_flag=True, help="Say what would happen and write nothing.")
+@click.option("--wait", is_flag=True, help="Do the slow work (scores, entities) too before returning.")
 @_with_common_options
 def import_(
     paths: tuple[Path, ...], workspace: Path | None, include: tuple[str, ...], exclude: tuple[str, ...], password: tuple[str, ...],
-    confirm_deletes: bool, retry_failed: bool, dry_run: bool, as_json: bool, debug: bool,
+    confirm_deletes: bool, retry_failed: bool, dry_run: bool, wait: bool, as_json: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Take in folders of documents. What has not changed is not read again."""
     from sapwood.plugins.launch import stand_by
@@ -102,7 +104,7 @@ def import_(
 
         code = run_import(
             lambda: _memory(workspace, create=True), list(paths), include, exclude, password,
-            confirm_deletes=confirm_deletes, retry_failed=retry_failed, dry_run=dry_run, as_json=as_json,
+            confirm_deletes=confirm_deletes, retry_failed=retry_failed, dry_run=dry_run, wait=wait, as_json=as_json,
         )  # fmt: skip
     raise click.exceptions.Exit(code)
 
@@ -254,6 +256,9 @@ def edits_drop(chunk: str, workspace: Path | None, as_json: bool, debug: bool) -
     CHUNK is the chunk that `status` names.
     """
     _settle(chunk, "drop", workspace, as_json, debug)
+
+
+add_commands(app, _Commands, _with_common_options, _memory)
 
 
 def _settle(chunk: str, choice: str, workspace: Path | None, as_json: bool, debug: bool) -> None:

@@ -87,7 +87,7 @@ class _Stopper:
 
 def run_import(
     memory: Callable[[], Any], paths: list[Path], include: tuple[str, ...], exclude: tuple[str, ...], passwords: tuple[str, ...], *,
-    confirm_deletes: bool, retry_failed: bool, dry_run: bool, as_json: bool,
+    confirm_deletes: bool, retry_failed: bool, dry_run: bool, wait: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Run the import and show its report; the exit code."""
     options = ImportOptions(include, exclude, passwords, confirm_deletes, retry_failed)
@@ -103,6 +103,9 @@ def run_import(
                     paths, options, observer=progress, started=stopper.watch, stopped=lambda: stopper.stopped, list_unchanged=as_json,
                     on_wait=lambda: click.echo("Waiting for another Sapwood that is writing …", err=True),
                 )  # fmt: skip
+                if wait and not stopper.stopped:
+                    progress.close()
+                    opened.work(drain=True, stopped=lambda: stopper.stopped)
             finally:
                 for number, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
                     signal.signal(number, handler)

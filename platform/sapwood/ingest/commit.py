@@ -14,12 +14,14 @@ from typing import Any
 from sapwood.clock import now_ms
 from sapwood.ingest import decisions
 from sapwood.ingest.clean import clean
+from sapwood.ingest.followup import extractions
 from sapwood.ingest.notes import PREVIEW, chunk_text, manifest_text
 from sapwood.ingest.prepare import ItemView, PreparedChunk, PreparedItem, dump, prepare, segments_from_rows
 from sapwood.ingest.score import fast_score
 from sapwood.sdk.sources import CanonicalisedSource, DateSource, Kind, Metadata, Segment, unescape
 from sapwood.store.database import Database
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
+from sapwood.store.jobs import JobStore
 from sapwood.text.redact import Redaction
 from sapwood.vault import chunkfile
 from sapwood.vault.files import FileBatch
@@ -312,7 +314,7 @@ def _row(chunk: PreparedChunk, item: ItemRow, edited: str | None, now: int) -> C
 def index_passages(
     items: ItemStore, item: ItemRow, view: ItemView, chunks: list[ChunkRow], now: int, *, fresh: bool = False
 ) -> None:
-    """All passages of an item made anew out of what its chunks show, and a fast score for each chunk that has none.
+    """All passages of an item made anew out of what its chunks show, a fast score for each chunk, and jobs for the deep one.
 
     `fresh` says that the item has no passages yet.
     """
@@ -342,6 +344,7 @@ def index_passages(
         )
     items.replace_passages(item.item_no, rows, texts, fresh=fresh)
     items.put_scores(scores)
+    JobStore(items.database).enqueue(extractions(chunk.chunk_id for chunk in chunks), now)
 
 
 def item_view(item: ItemRow, chunks: list[ChunkRow], zone: tzinfo) -> ItemView:

@@ -14,6 +14,12 @@ _ITEM_COLUMNS = (
     "item_no, item_id, connection_id, source_id, scope, kind, title, author, timestamp_ms, date_source, revision, final, "
     "metadata_json, segments_json, content_sha256, metadata_sha256, locator, size, mtime_ns, digest, ingested_at_ms, updated_at_ms"
 )
+_CHUNKS = (
+    "SELECT c.id, ic.seq, ic.start_at, ic.end_at, ic.prefix, ic.suffix, c.source_ref, c.time_range_start_ms, c.time_range_end_ms, "
+    "c.token_count, c.content_path, c.content_sha256, c.headings_json, c.pages_json, b.original, b.edited, b.original_lost, "
+    "c.lifecycle_status, c.created_at_ms "
+    "FROM mem_tree_item_chunks ic JOIN mem_tree_chunks c ON c.id = ic.chunk_id JOIN mem_tree_chunk_bodies b ON b.chunk_id = c.id"
+)
 _COMPRESSION = 3
 
 
@@ -95,6 +101,15 @@ class ChunkRow:
     lifecycle: str
     created_at_ms: int
 
+    @classmethod
+    def of(cls, r: tuple[Any, ...]) -> ChunkRow:
+        """From a row of the chunk query."""
+        return cls(
+            r[0], r[1], r[2], r[3], r[4], r[5], r[6] or "", (r[7], r[8]) if r[7] is not None else None, r[9], r[10], r[11],
+            tuple(json.loads(r[12])), tuple(json.loads(r[13])), unpack(r[14]), unpack(r[15]) if r[15] is not None else None,
+            bool(r[16]), r[17], r[18],
+        )  # fmt: skip
+
     @property
     def shown(self) -> str:
         """What a person sees."""
@@ -106,6 +121,11 @@ class ItemStore:
 
     def __init__(self, database: Database) -> None:
         self._db = database
+
+    @property
+    def database(self) -> Database:
+        """The connection, for another store in the same transaction."""
+        return self._db
 
     def find(self, item_id: str) -> ItemRow | None:
         """The item with this id."""
@@ -147,22 +167,19 @@ class ItemStore:
 
     def chunks(self, item_no: int) -> list[ChunkRow]:
         """The chunks of an item in order."""
-        rows = self._db.rows(
-            "SELECT c.id, ic.seq, ic.start_at, ic.end_at, ic.prefix, ic.suffix, c.source_ref, c.time_range_start_ms, c.time_range_end_ms, "
-            "c.token_count, c.content_path, c.content_sha256, c.headings_json, c.pages_json, b.original, b.edited, b.original_lost, "
-            "c.lifecycle_status, c.created_at_ms "
-            "FROM mem_tree_item_chunks ic JOIN mem_tree_chunks c ON c.id = ic.chunk_id JOIN mem_tree_chunk_bodies b ON b.chunk_id = c.id "
-            "WHERE ic.item_no = ? ORDER BY ic.seq",
-            (item_no,),
-        )
         return [
-            ChunkRow(
-                r[0], r[1], r[2], r[3], r[4], r[5], r[6] or "", (r[7], r[8]) if r[7] is not None else None, r[9], r[10], r[11],
-                tuple(json.loads(r[12])), tuple(json.loads(r[13])), unpack(r[14]), unpack(r[15]) if r[15] is not None else None,
-                bool(r[16]), r[17], r[18],
-            )
-            for r in rows
-        ]  # fmt: skip
+            ChunkRow.of(row) for row in self._db.rows(f"{_CHUNKS} WHERE ic.item_no = ? ORDER BY ic.seq", (item_no,))
+        ]
+
+    def with_chunk(self, chunk_id: str) -> tuple[ItemRow, ChunkRow] | None:
+        """A chunk, with the first of the items that hold it; None when it is retired."""
+        row = self._db.row(f"{_CHUNKS} WHERE ic.chunk_id = ? ORDER BY ic.item_no LIMIT 1", (chunk_id,))
+        if row is None:
+            return None
+        item = self.by_number(
+            self._db.value("SELECT min(item_no) FROM mem_tree_item_chunks WHERE chunk_id = ?", (chunk_id,))
+        )
+        return (item, ChunkRow.of(row)) if item else None
 
     def put_chunk(self, item: ItemRow, chunk: ChunkRow, file: tuple[int, int], preview: str, now_ms: int) -> None:
         """Insert a chunk, or bring the metadata of an equal one up to date, and hold it by the item. An edit is set apart.
@@ -202,6 +219,23 @@ class ItemStore:
             "token_count_signal = excluded.token_count_signal, unique_words_signal = excluded.unique_words_signal, "
             "entity_density = excluded.entity_density, computed_at_ms = excluded.computed_at_ms",
             rows,
+        )
+
+    def put_assessment(
+        self, chunk_id: str, total: float, signals: dict[str, float], dropped: bool, reason: str, now_ms: int
+    ) -> None:
+        """The deep score of a chunk, and what became of it: admitted or dropped."""
+        self._db.run(
+            "UPDATE mem_tree_score SET total = ?, token_count_signal = ?, unique_words_signal = ?, metadata_weight = ?, source_weight = ?, "
+            "interaction_weight = ?, entity_density = ?, dropped = ?, reason = ?, computed_at_ms = ? WHERE chunk_id = ?",
+            (
+                total, signals["token_count"], signals["unique_words"], signals["metadata_weight"], signals["source_weight"],
+                signals["interaction_weight"], signals["entity_density"], dropped, reason or None, now_ms, chunk_id,
+            ),
+        )  # fmt: skip
+        self._db.run(
+            "UPDATE mem_tree_chunks SET lifecycle_status = ? WHERE id = ? AND lifecycle_status IN ('pending_extraction', 'admitted', 'dropped')",
+            ("dropped" if dropped else "admitted", chunk_id),
         )
 
     def release_chunks(self, item_no: int) -> None:
