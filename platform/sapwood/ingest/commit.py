@@ -172,6 +172,8 @@ class Writer:
                 forgotten.append(item.item_id)
             for plan in self._plans.values():
                 unlinks += self._write_rows(plan, stats, now)
+            stored = (chunk.chunk_id for plan in self._plans.values() for chunk in plan.chunks)
+            JobStore(self._db).enqueue(extractions(stored), now)
             written = set(stats)
             self._items.forget_unlinks(sorted(written))
             self._items.log_unlinks([path for path in unlinks if path not in written])
@@ -314,7 +316,7 @@ def _row(chunk: PreparedChunk, item: ItemRow, edited: str | None, now: int) -> C
 def index_passages(
     items: ItemStore, item: ItemRow, view: ItemView, chunks: list[ChunkRow], now: int, *, fresh: bool = False
 ) -> None:
-    """All passages of an item made anew out of what its chunks show, a fast score for each chunk, and jobs for the deep one.
+    """All passages of an item made anew out of what its chunks show, and a fast score for each chunk.
 
     `fresh` says that the item has no passages yet.
     """
@@ -344,7 +346,6 @@ def index_passages(
         )
     items.replace_passages(item.item_no, rows, texts, fresh=fresh)
     items.put_scores(scores)
-    JobStore(items.database).enqueue(extractions(chunk.chunk_id for chunk in chunks), now)
 
 
 def item_view(item: ItemRow, chunks: list[ChunkRow], zone: tzinfo) -> ItemView:
