@@ -170,14 +170,15 @@ class JobStore:
     def free_leases(self, now_ms: int, dead: list[str]) -> int:
         """Make running jobs ready again whose lease has run out or whose owner is dead; how many.
 
-        A job whose attempts are used up fails for good instead: it may be what killed its owners.
+        A job that has gone through four times its attempts so fails for good instead: it may be what killed its owners. A
+        process that is killed from outside a few times is no fault of its jobs.
         """
         freed = 0
         for condition, values in (
             ("lease_until_ms <= ?", (now_ms,)),
             *(("worker_id = ?", (owner,)) for owner in dead),
         ):
-            for status, rest in (("failed", "attempts >= max_attempts"), ("ready", "attempts < max_attempts")):
+            for status, rest in (("failed", "attempts >= 4 * max_attempts"), ("ready", "attempts < 4 * max_attempts")):
                 freed += self._db.run(
                     "UPDATE mem_tree_jobs SET status = ?, last_error = 'the process that worked on it ended', worker_id = NULL, claim_token = NULL, "  # noqa: S608
                     f"lease_until_ms = NULL WHERE status = 'running' AND {rest} AND {condition}",
