@@ -12,23 +12,27 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sapwood.ingest.score import (
+    INTERACTION,
+    METADATA,
+    SOURCE,
+    WEIGHTS,
+    density_signal,
+    length_signal,
+    variety_signal,
+    weighted_mean,
+)  # fmt: skip
 from sapwood.sdk.sources import Kind
 from sapwood.text.entities import Entity
 
-__all__ = ["DEFINITE_DROP", "DEFINITE_KEEP", "DROP", "Assessment", "assess"]
+__all__ = ["DEFINITE_DROP", "DEFINITE_KEEP", "DROP", "WEIGHTS", "Assessment", "assess"]
 
 DROP, DEFINITE_KEEP, DEFINITE_DROP = 0.30, 0.85, 0.15
 
-WEIGHTS = {
-    "token_count": 1.0, "unique_words": 1.0, "metadata_weight": 1.5, "source_weight": 1.5, "interaction_weight": 3.0, "entity_density": 1.0,
-}  # fmt: skip
-_KIND = {Kind.DOCUMENT: 0.9, Kind.EMAIL: 0.8, Kind.CHAT: 0.5}
 _PROVIDER = {
     "meeting_notes": 0.85, "gmail": 0.80, "whatsapp": 0.75, "notion": 0.75, "other_email": 0.70, "telegram": 0.60, "drive_docs": 0.60,
     "discord": 0.50,
 }  # fmt: skip
-_SOURCE = {Kind.DOCUMENT: 0.70, Kind.EMAIL: 0.75, Kind.CHAT: 0.50}
-_INTERACTION = {"sent": 0.6, "reply": 0.5, "dm": 0.3, "mention": 0.2}
 # Somebody made a document of it, or a mail, however short it is.
 _FLOOR = {Kind.DOCUMENT: 0.7, Kind.EMAIL: 0.4, Kind.CHAT: 0.0}
 _FULL_SUBSTANCE = 12  # words that say something; a sentence has about so many
@@ -121,17 +125,15 @@ def assess(
     substance = max(_FLOOR[kind], min(1.0, words / _FULL_SUBSTANCE))
     cues = _cues(text, entities)
     distinct = len({(e.kind, e.surface.lower()) for e in entities})
-    ratio = len(set(terms)) / len(terms) if terms else 0.0
-    unique = min(1.0, max(0.0, (ratio - 0.3) / 0.4)) if len(terms) >= 5 else 0.5
     signals = {
-        "token_count": _length(tokens) * min(1.0, 2 * substance),
-        "unique_words": unique * min(1.0, 2 * substance),
-        "metadata_weight": _lifted(_KIND[kind], substance),
+        "token_count": length_signal(tokens) * min(1.0, 2 * substance),
+        "unique_words": variety_signal(terms) * min(1.0, 2 * substance),
+        "metadata_weight": _lifted(METADATA[kind], substance),
         "source_weight": _lifted(_source(kind, tags), substance),
         "interaction_weight": _interaction(tags, substance, cues),
-        "entity_density": min(1.0, distinct / max(tokens, 1) / 0.01),
+        "entity_density": density_signal(distinct, tokens),
     }
-    total = round(sum(WEIGHTS[name] * value for name, value in signals.items()) / sum(WEIGHTS.values()), 6)
+    total = weighted_mean(signals)
     dropped, reason = _verdict(kind, total, tokens, distinct)
     return Assessment(total, signals, cues, dropped, reason)
 
@@ -175,20 +177,10 @@ def _lifted(base: float, substance: float) -> float:
 
 def _source(kind: Kind, tags: Sequence[str]) -> float:
     provider = next((tag.removeprefix("provider:") for tag in tags if tag.startswith("provider:")), "")
-    return _PROVIDER.get(provider, _SOURCE[kind])
+    return _PROVIDER.get(provider, SOURCE[kind])
 
 
 def _interaction(tags: Sequence[str], substance: float, cues: tuple[str, ...]) -> float:
-    gains = [_INTERACTION[tag] for tag in tags if tag in _INTERACTION]
+    gains = [INTERACTION[tag] for tag in tags if tag in INTERACTION]
     salience = substance * min(1.0, 0.3 + 0.18 * len(cues))
     return min(1.0, max(sum(gains) * substance, salience)) if gains else salience
-
-
-def _length(tokens: int) -> float:
-    if tokens < 10:
-        return 0.0
-    if tokens < 30:
-        return (tokens - 10) / 20
-    if tokens <= 3000:
-        return 1.0
-    return max(0.5, 1.0 - 0.5 * (tokens - 3000) / 5000)
