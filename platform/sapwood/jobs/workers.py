@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
+import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ LEASE_MS = 60_000
 _RENEW_SECONDS = 20.0
 _SWEEP_SECONDS = 60.0
 _POLL_SECONDS = 2.0  # another process may have put a job in; its wake-up does not reach here
+_DRAIN_SECONDS = 0.05
 _BASE_MS, _CAP_MS = 60_000, 3_600_000
 
 
@@ -67,14 +69,15 @@ class Workers:
         self._handlers = handlers
         self._lanes = lanes
         self._changed = threading.Condition()
-        self._stopping = False
+        self._stop = threading.Event()
         self._round = 0  # counts wake-ups, so that none is lost between a look and a wait
         self._threads: list[threading.Thread] = []
         self._owner: Owner | None = None
 
     def __enter__(self) -> Workers:
         self._owner = Owner(self._owners)
-        self._sweep()
+        with self._connection() as database:
+            self._sweep(JobStore(database))
         for lane, number in self._lanes.items():
             for index in range(number):
                 self._start(self._work, f"{lane}-{index}", lane)
@@ -82,9 +85,8 @@ class Workers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with self._changed:
-            self._stopping = True
-            self._changed.notify_all()
+        self._stop.set()
+        self.wake()
         for thread in self._threads:
             thread.join()
         if self._owner is not None:
@@ -101,19 +103,16 @@ class Workers:
         with self._connection() as database:
             store = JobStore(database)
             while not stopped():
-                store.wake_due(now_ms())
-                waiting = sum(n for (_, status), n in store.counts().items() if status in ("ready", "running"))
-                if not waiting:
+                if store.wake_due(now_ms()):
+                    self.wake()
+                if not store.is_working():
                     return
-                self.wake()
-                with self._changed:
-                    self._changed.wait(0.2)
+                time.sleep(_DRAIN_SECONDS)
 
     def wait(self, stopped: Callable[[], bool] = lambda: False) -> None:
         """Go on until `stopped` says so, or somebody interrupts the thread that waits here."""
         while not stopped():
-            with self._changed:
-                self._changed.wait(1.0)
+            time.sleep(1.0)
 
     def _start(self, target: Callable[[str], None], name: str, lane: str) -> None:
         thread = threading.Thread(target=target, args=(lane,), name=f"jobs-{name}", daemon=True)
@@ -134,7 +133,7 @@ class Workers:
         assert self._owner is not None
         with self._connection() as database:
             store = JobStore(database)
-            while not self._stopping:
+            while not self._stop.is_set():
                 seen = self._round
                 try:
                     moment = now_ms()
@@ -142,12 +141,11 @@ class Workers:
                     if job is not None:
                         self._do(job, database, store)
                         continue
-                except (
-                    Exception
-                ) as error:  # a full disk, a lock that another program holds: the lease gives the job back
+                except Exception as error:
+                    # A full disk, or a lock that another program holds: the lease gives the job back.
                     log.error("a worker could not go on: %s", error)
                 with self._changed:
-                    if not self._stopping and self._round == seen:
+                    if not self._stop.is_set() and self._round == seen:
                         self._changed.wait(_POLL_SECONDS)
 
     def _do(self, job: JobRow, database: Database, store: JobStore) -> None:
@@ -189,33 +187,25 @@ class Workers:
 
     def _keep(self, _: str) -> None:
         assert self._owner is not None
-        renewed = swept = 0.0
+        renewed = swept = time.monotonic()
         with self._connection() as database:
             store = JobStore(database)
-            while not self._stopping:
+            while not self._stop.wait(_POLL_SECONDS):  # finished jobs, which wake the workers, are nothing to it
+                moment = time.monotonic()
                 try:
                     if store.wake_due(now_ms()):
                         self.wake()
-                    renewed += _POLL_SECONDS
-                    swept += _POLL_SECONDS
-                    if renewed >= _RENEW_SECONDS:
-                        renewed = 0.0
+                    if moment - renewed >= _RENEW_SECONDS:
                         store.renew(self._owner.worker_id, now_ms() + LEASE_MS)
-                    if swept >= _SWEEP_SECONDS:
-                        swept = 0.0
+                        renewed = moment
+                    if moment - swept >= _SWEEP_SECONDS:
                         self._sweep(store)
+                        swept = moment
                 except (WorkspaceError, StoreError) as error:
                     log.error("leases could not be looked after: %s", error)
-                with self._changed:
-                    if not self._stopping:
-                        self._changed.wait(_POLL_SECONDS)
 
-    def _sweep(self, store: JobStore | None = None) -> None:
+    def _sweep(self, store: JobStore) -> None:
         """Free the leases of the dead, and those that have run out."""
-        if store is None:
-            with self._connection() as database:
-                self._sweep(JobStore(database))
-            return
         dead = [owner for owner in store.owners() if is_dead(self._owners, owner)]
         if store.free_leases(now_ms(), dead):
             self.wake()

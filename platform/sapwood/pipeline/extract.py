@@ -7,7 +7,7 @@ from typing import Any
 
 from sapwood.clock import now_ms
 from sapwood.jobs.outcome import Done, Outcome, Superseded
-from sapwood.pipeline.admission import Assessment, assess
+from sapwood.pipeline.admission import WEIGHTS, Assessment, assess
 from sapwood.sdk.sources import Kind
 from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore, Mention
@@ -65,8 +65,6 @@ def explain(database: Database, chunk_id: str) -> dict[str, Any] | None:
     found = ItemStore(database).with_chunk(chunk_id)
     if found is None:
         return None
-    from sapwood.pipeline.admission import WEIGHTS
-
     entities, assessment = examine(*found)
     return {
         "chunk_id": chunk_id,

@@ -17,7 +17,7 @@ _ITEM_COLUMNS = (
 _CHUNKS = (
     "SELECT c.id, ic.seq, ic.start_at, ic.end_at, ic.prefix, ic.suffix, c.source_ref, c.time_range_start_ms, c.time_range_end_ms, "
     "c.token_count, c.content_path, c.content_sha256, c.headings_json, c.pages_json, b.original, b.edited, b.original_lost, "
-    "c.lifecycle_status, c.created_at_ms "
+    "c.lifecycle_status, c.created_at_ms, ic.item_no "
     "FROM mem_tree_item_chunks ic JOIN mem_tree_chunks c ON c.id = ic.chunk_id JOIN mem_tree_chunk_bodies b ON b.chunk_id = c.id"
 )
 _COMPRESSION = 3
@@ -174,12 +174,8 @@ class ItemStore:
     def with_chunk(self, chunk_id: str) -> tuple[ItemRow, ChunkRow] | None:
         """A chunk, with the first of the items that hold it; None when it is retired."""
         row = self._db.row(f"{_CHUNKS} WHERE ic.chunk_id = ? ORDER BY ic.item_no LIMIT 1", (chunk_id,))
-        if row is None:
-            return None
-        item = self.by_number(
-            self._db.value("SELECT min(item_no) FROM mem_tree_item_chunks WHERE chunk_id = ?", (chunk_id,))
-        )
-        return (item, ChunkRow.of(row)) if item else None
+        item = self.by_number(row[19]) if row else None
+        return (item, ChunkRow.of(row)) if row and item else None
 
     def put_chunk(self, item: ItemRow, chunk: ChunkRow, file: tuple[int, int], preview: str, now_ms: int) -> None:
         """Insert a chunk, or bring the metadata of an equal one up to date, and hold it by the item. An edit is set apart.

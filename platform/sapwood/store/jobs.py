@@ -195,6 +195,14 @@ class JobStore:
             for row in self._db.rows("SELECT kind, status, count(*) FROM mem_tree_jobs GROUP BY kind, status")
         }
 
+    def is_working(self) -> bool:
+        """True while a job is ready or runs; two look-ups in indexes of just these."""
+        return bool(
+            self._db.value(
+                "SELECT EXISTS (SELECT 1 FROM mem_tree_jobs WHERE status = 'ready') OR EXISTS (SELECT 1 FROM mem_tree_jobs WHERE status = 'running')"
+            )
+        )
+
     def counts_by_kind(self) -> dict[str, dict[str, int]]:
         """Number of jobs by kind, and in it by status."""
         found: dict[str, dict[str, int]] = {}
