@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import sys
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import click
 
 from sapwood import __version__
+from sapwood.cli.commands import Commands, open_memory, with_common_options
 from sapwood.cli.console import (
     DONE,
     DONE_WITH_FAILURES,
@@ -21,40 +20,14 @@ from sapwood.cli.console import (
     prepare_streams,
     print_json,
     say,
-    start_logging,
 )
-from sapwood.cli.jobs import add_commands
+from sapwood.cli.jobs import explain, jobs, work
 
 
-class _Commands(click.Group):
-    """Commands in the order in which they are defined; with `--json` a usage error is a JSON object on stdout too."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except click.UsageError as error:
-            if ctx.parent is None and "--json" in sys.argv:
-                print_json({"error": error.format_message()})
-            raise
-
-
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, message="%(version)s", help="Print the version.")
 def app() -> None:
     """A private memory of your documents, mail and chats, on your own disk."""
-
-
-def _with_common_options(command: Callable[..., None]) -> Callable[..., None]:
-    for option in (
-        click.option("--debug", is_flag=True, help="Show where an error came from."),
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."),
-        click.option("--workspace", "-w", type=click.Path(path_type=Path), help="The workspace; default $SAPWOOD_WORKSPACE or ~/.sapwood."),
-    ):  # fmt: skip
-        command = option(command)
-    return command
 
 
 def main() -> None:
@@ -69,14 +42,6 @@ def main() -> None:
     leave_at_once(code)
 
 
-def _memory(workspace: Path | None, *, create: bool = False) -> Any:
-    from sapwood.memory import Memory
-
-    memory = Memory(workspace, create=create)
-    start_logging(memory.workspace)
-    return memory
-
-
 @app.command("import")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--include", multiple=True, help="Only files that match this pattern; may be repeated, and is kept.")
@@ -89,7 +54,7 @@ def _memory(workspace: Path | None, *, create: bool = False) -> Any:
 @click.option("--retry-failed", is_flag=True, help="Read failed files again although they have not changed.")
 @click.option("--dry-run", is_flag=True, help="Say what would happen and write nothing.")
 @click.option("--wait", is_flag=True, help="Do the slow work (scores, entities) too before returning.")
-@_with_common_options
+@with_common_options
 def import_(
     paths: tuple[Path, ...], workspace: Path | None, include: tuple[str, ...], exclude: tuple[str, ...], password: tuple[str, ...],
     confirm_deletes: bool, retry_failed: bool, dry_run: bool, wait: bool, as_json: bool, debug: bool,
@@ -103,7 +68,7 @@ def import_(
         from sapwood.cli.importing import run_import
 
         code = run_import(
-            lambda: _memory(workspace, create=True), list(paths), include, exclude, password,
+            lambda: open_memory(workspace, create=True), list(paths), include, exclude, password,
             confirm_deletes=confirm_deletes, retry_failed=retry_failed, dry_run=dry_run, wait=wait, as_json=as_json,
         )  # fmt: skip
     raise click.exceptions.Exit(code)
@@ -120,7 +85,7 @@ def import_(
 @click.option("--author", help="Only by authors whose name holds this.")
 @click.option("--since", help="Not before this date or time.")
 @click.option("--until", help="Not after this date or time.")
-@_with_common_options
+@with_common_options
 def search(
     query: str, workspace: Path | None, limit: int, unit: str, source: str | None, kind: str | None, author: str | None,
     since: str | None, until: str | None, as_json: bool, debug: bool,
@@ -131,7 +96,7 @@ def search(
     """
     from sapwood.cli.showing import show_hits
 
-    with errors_to_exit_codes(as_json=as_json, debug=debug), _memory(workspace) as memory:
+    with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
         response = memory.search(
             query, limit=limit, unit=unit, source_id=source, kind=kind, author=author,
             since=_moment(since, memory.zone, "--since"), until=_moment(until, memory.zone, "--until", end=True),
@@ -144,13 +109,13 @@ def search(
 
 @app.command()
 @click.argument("ids", nargs=-1, required=True)
-@_with_common_options
+@with_common_options
 def fetch(ids: tuple[str, ...], workspace: Path | None, as_json: bool, debug: bool) -> None:
     """Print chunks in full.
 
     IDS are node_ids of hits (whole, or their first eight or more digits) or item_ids.
     """
-    with errors_to_exit_codes(as_json=as_json, debug=debug), _memory(workspace) as memory:
+    with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
         found = {node_id: memory.fetch([node_id]) for node_id in ids}
         hits = [hit for several in found.values() for hit in several]
         missing = [node_id for node_id, several in found.items() if not several]
@@ -173,13 +138,13 @@ def fetch(ids: tuple[str, ...], workspace: Path | None, as_json: bool, debug: bo
 @click.argument("node")
 @click.option("--original", is_flag=True, help="The file that it came from, instead of the vault's.")
 @click.option("--print", "show", is_flag=True, help="Print the path only.")
-@_with_common_options
+@with_common_options
 def open_(node: str, workspace: Path | None, original: bool, show: bool, as_json: bool, debug: bool) -> None:
     """Open the vault file of a hit, or its original, with the program that the system has for it.
 
     NODE is the node_id or item_id of a hit.
     """
-    with errors_to_exit_codes(as_json=as_json, debug=debug), _memory(workspace) as memory:
+    with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
         path = memory.locate(node, original=original)
         if as_json:
             print_json({"path": str(path), "exists": path.exists()})
@@ -195,12 +160,12 @@ def open_(node: str, workspace: Path | None, original: bool, show: bool, as_json
 
 
 @app.command()
-@_with_common_options
+@with_common_options
 def status(workspace: Path | None, as_json: bool, debug: bool) -> None:
     """What is stored and searchable, what failed and why, what waits for you."""
     from sapwood.cli.showing import show_report
 
-    with errors_to_exit_codes(as_json=as_json, debug=debug), _memory(workspace) as memory:
+    with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
         report = memory.status()
         show_report(report, as_json=as_json)
     raise click.exceptions.Exit(0 if report.ok else DONE_WITH_FAILURES)
@@ -208,37 +173,37 @@ def status(workspace: Path | None, as_json: bool, debug: bool) -> None:
 
 @app.command()
 @click.option("--repair", is_flag=True, help="Write vault files again that are missing or damaged.")
-@_with_common_options
+@with_common_options
 def doctor(workspace: Path | None, repair: bool, as_json: bool, debug: bool) -> None:
     """Prove that database, index and vault agree, and that every plugin loads."""
     from sapwood.cli.showing import show_report
 
-    with errors_to_exit_codes(as_json=as_json, debug=debug), _memory(workspace) as memory:
+    with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
         report = memory.doctor(repair=repair)
         show_report(report, as_json=as_json)
     raise click.exceptions.Exit(0 if report.ok else DONE_WITH_FAILURES)
 
 
 @app.command()
-@_with_common_options
+@with_common_options
 def rebuild(workspace: Path | None, as_json: bool, debug: bool) -> None:
     """Make the database anew out of the vault: same ids, same answers, your edits kept."""
     from sapwood.cli.showing import show_report
 
-    with errors_to_exit_codes(as_json=as_json, debug=debug), _memory(workspace) as memory:
+    with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
         report = memory.rebuild()
         show_report(report, as_json=as_json)
     raise click.exceptions.Exit(0 if report.ok else DONE_WITH_FAILURES)
 
 
-@app.group(cls=_Commands)
+@app.group(cls=Commands)
 def edits() -> None:
     """Edits of yours that wait because their source changed."""
 
 
 @edits.command("keep")
 @click.argument("chunk")
-@_with_common_options
+@with_common_options
 def edits_keep(chunk: str, workspace: Path | None, as_json: bool, debug: bool) -> None:
     """Put your edit over what the source says now.
 
@@ -249,7 +214,7 @@ def edits_keep(chunk: str, workspace: Path | None, as_json: bool, debug: bool) -
 
 @edits.command("drop")
 @click.argument("chunk")
-@_with_common_options
+@with_common_options
 def edits_drop(chunk: str, workspace: Path | None, as_json: bool, debug: bool) -> None:
     """Forget your edit; the source's text stays.
 
@@ -258,11 +223,12 @@ def edits_drop(chunk: str, workspace: Path | None, as_json: bool, debug: bool) -
     _settle(chunk, "drop", workspace, as_json, debug)
 
 
-add_commands(app, _Commands, _with_common_options, _memory)
+for command in (jobs, work, explain):
+    app.add_command(command)
 
 
 def _settle(chunk: str, choice: str, workspace: Path | None, as_json: bool, debug: bool) -> None:
-    with errors_to_exit_codes(as_json=as_json, debug=debug), _memory(workspace) as memory:
+    with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
         if not memory.settle_edit(chunk, choice):
             fail(f"{chunk}: no edit waits for this chunk. `sapwood status` lists those that do.", as_json=as_json)
         if as_json:
