@@ -16,6 +16,10 @@ import pytest
 CORPUS = Path(os.environ.get("SAPWOOD_CORPUS", Path(__file__).parents[2] / "shared" / "corpus"))
 
 
+# A model that starts at once, in a process that does not outlive its test for long.
+_DEFAULTS = {"SAPWOOD_TIMEZONE": "UTC", "SAPWOOD_EMBEDDING_MODEL": "hashing", "SAPWOOD_EMBEDDER_IDLE_SECONDS": "20"}
+
+
 @dataclass(frozen=True)
 class Result:
     """A finished command."""
@@ -35,7 +39,7 @@ def run_command(*arguments: str, workspace: Path, env: dict[str, str] | None = N
     done = subprocess.run(
         [sys.executable, "-m", "sapwood", *arguments, "--workspace", str(workspace)],
         capture_output=True,
-        env={**os.environ, "SAPWOOD_TIMEZONE": "UTC", **(env or {})},
+        env={**os.environ, **_DEFAULTS, **(env or {})},
         timeout=timeout,
         check=False,
     )

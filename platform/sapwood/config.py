@@ -6,7 +6,9 @@ every command paid.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +17,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from sapwood.errors import ConfigurationError
+from sapwood.workspace import writing
 
 PREFIX = "SAPWOOD_"
 
@@ -29,6 +32,18 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = False
     convert_workers: Annotated[int, Meta(ge=1, le=64, description="Processes that read documents.")] = 2
     convert_memory_mb: Annotated[int, Meta(ge=128, description="Memory that one document may use, in MiB.")] = 1024
+    embedding_model: Annotated[
+        str, Meta(description="What makes vectors: offline, hashing, ollama:NAME, openai:NAME, or none.")
+    ] = "offline"
+    embedding_url: Annotated[
+        str, Meta(description="Address of the model's server; Ollama's own when empty, none for openai.")
+    ] = ""
+    embedding_key: Annotated[
+        str, Meta(description="Key of the model's server, as env:NAME, file:/path or keyring:service/user.")
+    ] = ""
+    embedder_idle_seconds: Annotated[
+        float, Meta(ge=1, description="How long the embedder's process stays without work.")
+    ] = 300.0
     lock_wait_seconds: Annotated[float, Meta(ge=0, description="How long a command waits for another that writes.")] = (
         15.0
     )
@@ -71,3 +86,25 @@ def _checked(given: dict[str, Any], origin: str, *, strict: bool) -> Settings:
             key = PREFIX + key.upper()
         known = ", ".join(Settings.__struct_fields__)
         raise ConfigurationError(f"{origin}: {key}" if key else origin, problem, f"Known keys: {known}.") from error
+
+
+def save_setting(file: Path, key: str, value: str) -> None:
+    """Write one text setting into `config.toml`, leaving every other line as it is.
+
+    Raises:
+        ConfigurationError: the file cannot be used.
+        WorkspaceError: it cannot be written.
+    """
+    load_settings(file)  # a file that cannot be read is not written into
+    line = f"{key} = {json.dumps(value, ensure_ascii=False)}"
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    places = [i for i, old in enumerate(lines) if re.match(rf"\s*{re.escape(key)}\s*=", old)]
+    if places:
+        lines[places[0]] = line
+    else:
+        lines.insert(0, line)
+    with writing(file):
+        temporary = file.with_name(file.name + ".new")
+        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        temporary.chmod(0o600)
+        temporary.replace(file)

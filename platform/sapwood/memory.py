@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sapwood.checks import Check, Report
 from sapwood.clock import from_ms, iso_z, now, now_ms, zone
 from sapwood.config import Settings, load_settings
-from sapwood.errors import DamagedStoreError, NotFoundError, WorkspaceError
+from sapwood.errors import ConfigurationError, DamagedStoreError, NotFoundError, WorkspaceError
 from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
 from sapwood.store.items import ItemStore
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sapwood.bulk.importing import ImportOptions, ImportReport
     from sapwood.ingest.edits import VaultChanges
     from sapwood.recall.hits import QueryResponse, RetrievalHit
+    from sapwood.recall.vector_leg import VectorLeg
     from sapwood.sync.run import Observer, Run
 
 __all__ = ["Check", "Memory", "Report"]
@@ -58,6 +59,7 @@ class Memory:
         self.settings: Settings = load_settings(self.workspace.config_file)
         self.zone: tzinfo = zone(self.settings.timezone)
         self._database: Database | None = None
+        self._leg: VectorLeg | None = None
 
     def __enter__(self) -> Memory:
         return self
@@ -69,6 +71,9 @@ class Memory:
 
     def close(self) -> None:
         """Close the database."""
+        if self._leg is not None:
+            self._leg.close()
+            self._leg = None
         if self._database is not None:
             self._database.close()
             self._database = None
@@ -187,6 +192,7 @@ class Memory:
         author: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        include_dropped: bool = False,
     ) -> QueryResponse:
         """Hits for a query, best first; see `recall.search.search`."""
         from sapwood.recall.search import search
@@ -195,6 +201,7 @@ class Memory:
         return search(
             SearchStore(self.database),
             query,
+            vectors=self._vector_leg(),
             limit=limit,
             unit=unit,
             source_id=source_id,
@@ -202,7 +209,17 @@ class Memory:
             author=author,
             since=since,
             until=until,
+            include_dropped=include_dropped,
         )
+
+    def _vector_leg(self) -> VectorLeg:
+        if self._leg is None:
+            from sapwood.recall.vector_leg import VectorLeg
+            from sapwood.store.vectors import VectorStore
+
+            vectors = VectorStore(self.database, self.workspace.embeddings)
+            self._leg = VectorLeg(self.settings, self.workspace.memory_tree, vectors)
+        return self._leg
 
     def fetch(self, node_ids: Iterable[str]) -> list[RetrievalHit]:
         """Chunks by chunk or item id; unknown ids are left out."""
@@ -251,7 +268,7 @@ class Memory:
         with self.workspace.writer_lock(self.settings.lock_wait_seconds):
             recover(self.workspace, self.database)
             self._scan_vault()
-            return doctor(self.workspace, self.database, repair=repair)
+            return doctor(self.workspace, self.database, self.settings, repair=repair)
 
     def rebuild(self, progress: Callable[[int], None] | None = None) -> Report:
         """Make chunks.db anew from the vault, also when it is damaged.
@@ -324,17 +341,82 @@ class Memory:
         KeyboardInterrupt ends it too; running jobs are finished first.
         """
         from sapwood.jobs.workers import Workers
-        from sapwood.pipeline.handlers import HANDLERS
+        from sapwood.pipeline.handlers import open_handlers
         from sapwood.store.jobs import JobStore
 
         path = self.database.path
         owners = self.workspace.memory_tree / "owners"
-        with Workers(lambda: Database.open(path), owners, HANDLERS, {"work": 2, "model": 1}) as workers:
+        with (
+            open_handlers(self.workspace) as handlers,
+            Workers(lambda: Database.open(path), owners, handlers, {"work": 2, "model": 1}) as workers,
+        ):
             if drain:
                 workers.drain(stopped)
             else:
                 workers.wait(stopped)
         return JobStore(self.database).counts_by_kind()
+
+    def embed(self, model: str | None = None, *, retry_failed: bool = False) -> str:
+        """Ask for vectors of all passages; the workers make them. The model's name.
+
+        Args:
+            model: choose another one: `offline`, `hashing`, `ollama:NAME`, `openai:NAME` or `none`. The vectors of the old one
+                serve until the new one has all.
+            retry_failed: try texts again that a model gave no vector for.
+
+        Raises:
+            ConfigurationError: there is no such model.
+        """
+        from sapwood.config import save_setting
+        from sapwood.ingest.followup import embedding
+        from sapwood.models.choice import check_name
+        from sapwood.store.jobs import JobStore
+        from sapwood.store.vectors import VectorStore
+
+        if model is not None:
+            check_name(model)
+            self.workspace.create()
+            save_setting(self.workspace.config_file, "embedding_model", model)
+            self.settings = load_settings(self.workspace.config_file)
+            if self.settings.embedding_model != model:
+                raise ConfigurationError(
+                    "SAPWOOD_EMBEDDING_MODEL", f"is set to {self.settings.embedding_model!r}, which goes before config.toml", "Unset it."
+                )  # fmt: skip
+        if retry_failed:
+            vectors = VectorStore(self.database, self.workspace.embeddings)
+            with vectors.attached() as there:
+                if there:
+                    vectors.forget_failures()
+        with self.database.transaction():
+            JobStore(self.database).enqueue([embedding()], now_ms())
+        return self.settings.embedding_model
+
+    def drop_vectors(self, model: str | None = None) -> int:
+        """Remove the vectors of a model, by its name or signature, or with None all vectors there are; how many models.
+
+        Vectors of the chosen model are then made anew by the workers.
+        """
+        from sapwood.store.vectors import VectorStore
+
+        vectors = VectorStore(self.database, self.workspace.embeddings)
+        if model is None:
+            vectors.remove()
+            self.embed()
+            return 1
+        with vectors.attached() as there:
+            chosen = [m for m in vectors.models() if model in (m.name, m.signature)] if there else []
+            for found in chosen:
+                vectors.drop(found)
+        self.embed()
+        return len(chosen)
+
+    def vector_models(self) -> list[dict[str, Any]]:
+        """Each model with vectors: name, signature, how many it has, how many are to come or failed, and whether it is the chosen one."""
+        from sapwood.bulk.work_health import vectors
+
+        return [
+            check.facts | {"detail": check.detail} for check in vectors(self.workspace, self.database, self.settings)
+        ]
 
     def explain(self, chunk_id: str) -> dict[str, Any]:
         """The deep score of a chunk, signal by signal; see `pipeline.extract.explain`.

@@ -52,6 +52,11 @@ class Workspace:
         return self.memory_tree / "chunks.db"
 
     @property
+    def embeddings(self) -> Path:
+        """embeddings.db; derived, may be deleted."""
+        return self.memory_tree / "embeddings.db"
+
+    @property
     def vault(self) -> Path:
         """The Markdown folder that opens in Obsidian."""
         return self.root / "wiki"

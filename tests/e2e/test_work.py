@@ -44,9 +44,12 @@ def test_an_import_asks_for_work_and_work_fills_scores_and_entities(
 ) -> None:
     (folder / "plan.md").write_text(_NOTE, encoding="utf-8")
     sapwood("import", str(folder))
-    assert sapwood("jobs", "list", "--json").json["counts"] == {"extract_chunk": {"ready": 1}}
+    assert sapwood("jobs", "list", "--json").json["counts"] == {
+        "extract_chunk": {"ready": 1},
+        "embed_passages": {"ready": 1},
+    }
     status = {check["name"]: check for check in sapwood("status", "--json").json["checks"]}
-    assert status["slow work"]["ok"] and "1 jobs wait" in status["slow work"]["detail"]
+    assert status["pending work"]["ok"] and status["pending work"]["detail"] == "2 jobs"
     assert sapwood("work", "--drain", "--json").json == {"counts": {}}
     found = {row[0] for row in _rows(workspace, "SELECT entity_id FROM mem_tree_entity_index")}
     assert {"person:olga petrova", "email:alice@example.com", "quantity:$2,400", "datetime:2026-05-05"} <= found

@@ -63,8 +63,7 @@ def test_jobs_are_taken_by_priority_then_age_and_only_from_their_lane(store: Job
 def test_a_key_is_in_the_queue_once_until_its_job_has_ended(store: JobStore) -> None:
     assert _put(store, NewJob("a", {}, "key"), NewJob("a", {}, "key"), NewJob("b", {}, "other", lane="else")) == 2
     job = _claim(store)
-    assert job is not None and _put(store, NewJob("a", {}, "key")) == 0  # it runs
-    store.defer(job, 10**15, "no model")
+    assert job is not None and store.defer(job, 10**15, "no model")
     assert _put(store, NewJob("a", {}, "key")) == 0  # it waits
     store.wake_due(10**15)
     again = _claim(store)
@@ -73,6 +72,25 @@ def test_a_key_is_in_the_queue_once_until_its_job_has_ended(store: JobStore) -> 
     renewed = _claim(store)
     assert renewed is not None and store.finish(renewed)
     assert _put(store, NewJob("a", {}, "key")) == 1  # it is done
+
+
+def test_a_job_that_is_asked_for_while_it_runs_is_done_once_more_with_the_newer_payload(store: JobStore) -> None:
+    _put(store, NewJob("a", {"n": 1}, "key"))
+    job = _claim(store)
+    _put(store, NewJob("a", {"n": 2}, "key"), NewJob("a", {"n": 3}, "key"))
+    assert _claim(store, token="u") is None  # it still runs
+    assert job is not None and job.payload == {"n": 1} and store.finish(job)
+    again = _claim(store, token="v")
+    assert again is not None and (again.payload, again.attempts) == ({"n": 3}, 1)
+    assert store.finish(again) and _claim(store) is None and not store.counts()
+
+
+def test_of_failures_with_one_key_the_last_stays(store: JobStore) -> None:
+    for reason in ("first", "second"):
+        _put(store, NewJob("a", {}, "key"))
+        job = _claim(store)
+        assert job is not None and store.bury(job, reason)
+    assert [row.last_error for row in store.listed("failed", 10)] == ["second"]
 
 
 def test_a_deferred_job_waits_and_the_attempt_does_not_count(store: JobStore) -> None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from sapwood.bulk.work_health import vector_agreement, vectors, work
 from sapwood.checks import Check, Report
 from sapwood.config import Settings
 from sapwood.errors import PluginError, StoreError
@@ -14,7 +15,6 @@ from sapwood.plugins.loader import PluginInfo, list_plugins, load_plugin
 from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
 from sapwood.store.items import ItemStore
-from sapwood.store.jobs import JobStore
 from sapwood.store.search import SearchStore
 from sapwood.store.vaultfiles import VaultFiles
 from sapwood.vault import chunkfile
@@ -35,8 +35,8 @@ def status(workspace: Workspace, database: Database, settings: Settings) -> Repo
             "searchable by text", searchable, f"{facts['searchable_by_text']} of {facts['passages']} passages",
             "" if searchable else "Run `sapwood rebuild`.", {"passages": facts["passages"], "indexed": facts["searchable_by_text"]},
         ),
-        _work(database),
-        Check("searchable by vectors", True, "not built: this version searches by text", facts={"vectors": 0}),
+        *vectors(workspace, database, settings),
+        *work(database, facts["dropped_chunks"], facts["dropped_passages"]),
         Check("redacted", True, f"{sum((found := SearchStore(database).redactions()).values())} secrets cut out", facts={"classes": found}),
         Check("edited by hand", True, f"{facts['edited_chunks']} chunks", facts={"chunks": facts["edited_chunks"]}),
     ]  # fmt: skip
@@ -84,21 +84,6 @@ def status(workspace: Workspace, database: Database, settings: Settings) -> Repo
     return Report(tuple(checks))
 
 
-def _work(database: Database) -> Check:
-    """The slow work: what waits is no fault, what failed for good is."""
-    store = JobStore(database)
-    counts = store.counts_by_kind()
-    failed = sum(states.get("failed", 0) for states in counts.values())
-    waiting = sum(number for states in counts.values() for state, number in states.items() if state != "failed")
-    detail = f"{waiting} jobs wait" + (f", {failed} failed for good" if failed else "")
-    if failed:
-        detail += ": " + "; ".join(f"{job.kind} {job.payload}: {job.last_error}" for job in store.listed("failed", 3))
-    return Check(
-        "slow work", not failed, detail, "sapwood jobs list --status failed shows them; sapwood jobs retry tries again." if failed else "",
-        {"jobs": counts},
-    )  # fmt: skip
-
-
 def _connection(store: ConnectionStore, connection_id: int, connector: str, account: str, name: str) -> Check:
     last = store.last_run(connection_id)
     facts: dict[str, Any] = {"connector": connector, "account": account}
@@ -121,7 +106,7 @@ def _missing(workspace: Workspace, database: Database) -> list[str]:
     return [path for path, _, _ in VaultFiles(database).stats() if not os.path.exists(root + path)][:_SHOWN]
 
 
-def doctor(workspace: Workspace, database: Database, *, repair: bool) -> Report:
+def doctor(workspace: Workspace, database: Database, settings: Settings, *, repair: bool) -> Report:
     """Prove what must hold: the items' chunk lists are the chunk rows are the chunk files; live passages are full-text
     rows; manifests are items; the database and its index are sound; every plugin loads."""
     files = VaultFiles(database)
@@ -144,6 +129,7 @@ def doctor(workspace: Workspace, database: Database, *, repair: bool) -> Report:
             {"count": apart},
         )
     )
+    checks.append(vector_agreement(workspace, database, settings))
     checks += _files(workspace, database)
     checks += [_plugin(info) for info in list_plugins()]
     return Report(tuple(checks))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sapwood.credentials import resolve
 from sapwood.store.connections import ConnectionStore
-from sapwood.sync.secrets import resolve
 
 
 class ReadingHost:

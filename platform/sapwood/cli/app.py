@@ -1,4 +1,4 @@
-"""`sapwood`: import, search, fetch, open, status, doctor, rebuild."""
+"""`sapwood`: the commands over the memory itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sapwood.cli.console import (
     print_json,
     say,
 )
-from sapwood.cli.jobs import explain, jobs, work
+from sapwood.cli.jobs import embed, explain, jobs, work
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -53,7 +53,7 @@ def main() -> None:
 @click.option("--confirm-deletes", is_flag=True, help="Remove what is gone even when it is very much.")
 @click.option("--retry-failed", is_flag=True, help="Read failed files again although they have not changed.")
 @click.option("--dry-run", is_flag=True, help="Say what would happen and write nothing.")
-@click.option("--wait", is_flag=True, help="Do the slow work (scores, entities) too before returning.")
+@click.option("--wait", is_flag=True, help="Do the slow work (scores, entities, vectors) too before returning.")
 @with_common_options
 def import_(
     paths: tuple[Path, ...], workspace: Path | None, include: tuple[str, ...], exclude: tuple[str, ...], password: tuple[str, ...],
@@ -85,10 +85,11 @@ def import_(
 @click.option("--author", help="Only by authors whose name holds this.")
 @click.option("--since", help="Not before this date or time.")
 @click.option("--until", help="Not after this date or time.")
+@click.option("--include-dropped", is_flag=True, help="Also what was dropped because it says nothing, such as `ok`.")
 @with_common_options
 def search(
     query: str, workspace: Path | None, limit: int, unit: str, source: str | None, kind: str | None, author: str | None,
-    since: str | None, until: str | None, as_json: bool, debug: bool,
+    since: str | None, until: str | None, include_dropped: bool, as_json: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Find passages, with date, title, origin and file.
 
@@ -100,6 +101,7 @@ def search(
         response = memory.search(
             query, limit=limit, unit=unit, source_id=source, kind=kind, author=author,
             since=_moment(since, memory.zone, "--since"), until=_moment(until, memory.zone, "--until", end=True),
+            include_dropped=include_dropped,
         )  # fmt: skip
         if as_json:
             print_json(response.to_json())
@@ -185,13 +187,16 @@ def doctor(workspace: Path | None, repair: bool, as_json: bool, debug: bool) -> 
 
 
 @app.command()
+@click.option("--vectors", is_flag=True, help="Only the vectors: they are removed, and `sapwood work` makes them anew.")
 @with_common_options
-def rebuild(workspace: Path | None, as_json: bool, debug: bool) -> None:
+def rebuild(vectors: bool, workspace: Path | None, as_json: bool, debug: bool) -> None:
     """Make the database anew out of the vault: same ids, same answers, your edits kept."""
     from sapwood.cli.showing import show_report
 
     with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
-        report = memory.rebuild()
+        if vectors:
+            memory.drop_vectors()
+        report = memory.status() if vectors else memory.rebuild()
         show_report(report, as_json=as_json)
     raise click.exceptions.Exit(0 if report.ok else DONE_WITH_FAILURES)
 
@@ -223,7 +228,7 @@ def edits_drop(chunk: str, workspace: Path | None, as_json: bool, debug: bool) -
     _settle(chunk, "drop", workspace, as_json, debug)
 
 
-for command in (jobs, work, explain):
+for command in (jobs, work, explain, embed):
     app.add_command(command)
 
 

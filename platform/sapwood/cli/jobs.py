@@ -91,6 +91,39 @@ def explain(chunk: str, workspace: Path | None, as_json: bool, debug: bool) -> N
             say(f"  {entity['kind']:12s} {entity['surface']}")
 
 
+@click.command()
+@click.option(
+    "--model",
+    help="Choose another: offline, hashing, ollama:NAME, openai:NAME or none. The old one serves until it is complete.",
+)
+@click.option("--drop", "dropped", metavar="MODEL", help="Remove the vectors of this model.")
+@click.option("--retry-failed", is_flag=True, help="Try texts again that a model gave no vector for.")
+@click.option("--wait", is_flag=True, help="Make the vectors before returning.")
+@with_common_options
+def embed(
+    model: str | None, dropped: str | None, retry_failed: bool, wait: bool, workspace: Path | None, as_json: bool, debug: bool
+) -> None:  # fmt: skip
+    """Vectors: which models there are, how far they are, and which one is chosen."""
+    with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
+        if dropped is not None and not memory.drop_vectors(dropped):
+            fail(
+                f"{dropped}: no model of this name has vectors. `sapwood embed` names those that have.", as_json=as_json
+            )
+        if dropped is None or model is not None or retry_failed:
+            memory.embed(model, retry_failed=retry_failed)
+        counts = memory.work(drain=True) if wait else {}
+        models = memory.vector_models()
+        if as_json:
+            print_json({"chosen": memory.settings.embedding_model, "models": models})
+        else:
+            say(f"chosen: {memory.settings.embedding_model}")
+            for row in models:
+                say(f"  {row['detail']}")
+            if not wait:
+                say("`sapwood work` fills in what is missing.")
+    raise click.exceptions.Exit(DONE_WITH_FAILURES if any("failed" in s for s in counts.values()) else 0)
+
+
 def _tell(number: int, verb: str, *, as_json: bool) -> None:
     if not number:
         fail(

@@ -19,6 +19,7 @@ def show_hits(query: str, response: QueryResponse, workspace: Path) -> None:
     """A block a hit: title and date, origin and vault path, the best passage."""
     if not response.hits:
         say(f"Nothing found for: {query}")
+        _show_legs(response)
         return
     width = min(shutil.get_terminal_size((100, 20)).columns, 120)
     for number, hit in enumerate(response.hits, 1):
@@ -31,8 +32,16 @@ def show_hits(query: str, response: QueryResponse, workspace: Path) -> None:
         text = hit.passages[0].text if hit.passages else hit.content
         say("   " + _snippet(text, query)[: max(width * 3, 200)])
         say()
+    _show_legs(response)
     more = f" of {response.total}" if response.truncated else ""
     say(f"{len(response.hits)}{more} {'hit' if len(response.hits) == 1 and not more else 'hits'}")
+
+
+def _show_legs(response: QueryResponse) -> None:
+    """Which ways of searching were not live, and why."""
+    for leg, state in response.legs.items():
+        if state != "live":
+            click.secho(f"({leg}: {state})", fg="bright_black")
 
 
 def _snippet(text: str, query: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from sapwood.clock import now_ms
 from sapwood.ingest import decisions
 from sapwood.ingest.clean import clean
-from sapwood.ingest.followup import extractions
+from sapwood.ingest.followup import followups
 from sapwood.ingest.notes import PREVIEW, chunk_text, manifest_text
 from sapwood.ingest.prepare import ItemView, PreparedChunk, PreparedItem, dump, prepare, segments_from_rows
 from sapwood.ingest.score import fast_score
@@ -173,7 +173,7 @@ class Writer:
             for plan in self._plans.values():
                 unlinks += self._write_rows(plan, stats, now)
             stored = (chunk.chunk_id for plan in self._plans.values() for chunk in plan.chunks)
-            JobStore(self._db).enqueue(extractions(stored), now)
+            JobStore(self._db).enqueue(followups(stored), now)
             written = set(stats)
             self._items.forget_unlinks(sorted(written))
             self._items.log_unlinks([path for path in unlinks if path not in written])
@@ -327,7 +327,9 @@ def index_passages(
     for chunk in chunks:
         terms: list[str] = []
         for p in view.passages(chunk):
-            rows.append((chunk.seq, p.start, p.end, p.timestamp_ms, p.author, p.native_id, p.source_ref, p.page))
+            rows.append(
+                (chunk.seq, p.start, p.end, p.timestamp_ms, p.author, p.native_id, p.source_ref, p.page, p.text_hash)
+            )
             texts.append(p.fts)
             terms += p.fts[1].split()
         score = fast_score(view.kind, chunk.shown, terms, chunk.token_count, tags)

@@ -15,7 +15,7 @@ from pathlib import Path
 from sapwood.clock import now_ms
 from sapwood.ingest import decisions
 from sapwood.ingest.commit import index_passages, item_view
-from sapwood.ingest.followup import extractions
+from sapwood.ingest.followup import followups
 from sapwood.ingest.notes import PREVIEW, chunk_text, manifest_text
 from sapwood.store.database import Database
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
@@ -144,7 +144,7 @@ def apply_edit(
             index_passages(items, item, item_view(item, chunks, zone), chunks, now)
             shown = next(c.shown for c in chunks if c.chunk_id == chunk_id)
             items.set_preview(chunk_id, shown[:PREVIEW])
-        JobStore(database).enqueue(extractions([chunk_id]), now)
+        JobStore(database).enqueue(followups([chunk_id]), now)
     rewrite_items(workspace, database, holders)
 
 

@@ -6,10 +6,21 @@ from collections.abc import Iterable
 
 from sapwood.store.jobs import NewJob
 
-EXTRACT = "extract_chunk"
-_PRIORITY = 60  # behind what is further along: appends, seals, digests
+__all__ = ["EMBED", "EXTRACT", "embedding", "followups"]
+
+EXTRACT, EMBED = "extract_chunk", "embed_passages"
+_EXTRACT_PRIORITY = 60  # behind what is further along: appends, seals, digests
+_EMBED_PRIORITY = 80
 
 
-def extractions(chunk_ids: Iterable[str]) -> list[NewJob]:
-    """A job for each chunk that is to be scored in depth and searched for entities."""
-    return [NewJob(EXTRACT, {"chunk_id": i}, f"extract:{i}", priority=_PRIORITY) for i in chunk_ids]
+def followups(chunk_ids: Iterable[str]) -> list[NewJob]:
+    """A job for each chunk that is to be scored in depth and searched for entities, and one that looks for passages
+    without a vector, which there also is when chunks have only gone."""
+    extractions = [NewJob(EXTRACT, {"chunk_id": i}, f"extract:{i}", priority=_EXTRACT_PRIORITY) for i in chunk_ids]
+    return [*extractions, embedding()]
+
+
+def embedding(below: int | None = None) -> NewJob:
+    """The job that fills in vectors, from the newest passage on or from below a passage's id; there is only one at a time."""
+    payload = {} if below is None else {"below": below}
+    return NewJob(EMBED, payload, EMBED, lane="model", priority=_EMBED_PRIORITY)

@@ -6,10 +6,12 @@ names and a colon), each line is a message.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import re
 from dataclasses import dataclass
 
+from sapwood.sdk.sources import Kind
 from sapwood.text.borders import sentence_ends
 from sapwood.text.markdown import BlockKind, blocks
 
@@ -27,6 +29,18 @@ class Passage:
     start: int
     end: int
     headings: tuple[str, ...] = ()
+
+
+def passage_text(kind: Kind, author: str, body: str) -> str:
+    """What a passage says, for its vector: a message without its heading's stamp, but with who said it."""
+    if kind is Kind.CHAT and author and body.startswith("## "):
+        return f"{author}: {body.partition(chr(10))[2].strip()}"
+    return body.strip()
+
+
+def text_hash(text: str) -> int:
+    """64 bits of BLAKE2b, signed: texts with the same number are taken for the same text."""
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big", signed=True)
 
 
 def estimate_tokens(text: str) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sapwood.clock import from_ms, to_ms
 from sapwood.ingest.chunker import chunk, covered, pages_of
-from sapwood.ingest.passages import is_dialogue, split
+from sapwood.ingest.passages import is_dialogue, passage_text, split, text_hash
 from sapwood.sdk.sources import CanonicalisedSource, DateSource, Kind, Segment, Span, render
 from sapwood.store.items import ChunkRow
 from sapwood.text.dates import date_words
@@ -35,6 +35,7 @@ class PreparedPassage:
     source_ref: str
     page: int | None
     fts: tuple[str, str, str]
+    text_hash: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +93,17 @@ class ItemView:
             said = to_ms(segment.at) if segment and segment.at else None
             moment = said if said is not None else self.timestamp_ms
             body = content[passage.start : passage.end]
+            author = segment.author if segment else ""
+            hashed = text_hash(passage_text(self.kind, author, body))
             if self.kind is Kind.CHAT and segment and body.startswith("## "):
                 # The heading's stamp is one word to the index; author and day are indexed as people write them.
                 body = f"{segment.author} {body.partition(chr(10))[2]}"
-            author = segment.author if segment else ""
             found.append(
                 PreparedPassage(
                     passage.start, passage.end, moment, author,
                     segment.native_id if segment else "", segment.ref if segment else "", segment.page if segment else None,
                     (self._title_words(passage.headings), index_text(body), self._date_words(said)),
+                    hashed,
                 )
             )  # fmt: skip
         return found

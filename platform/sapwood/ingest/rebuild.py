@@ -13,7 +13,7 @@ from typing import Any
 from sapwood.clock import now_ms
 from sapwood.ingest import decisions
 from sapwood.ingest.commit import index_passages, item_view
-from sapwood.ingest.followup import extractions
+from sapwood.ingest.followup import followups
 from sapwood.ingest.notes import PREVIEW, item_from_manifest
 from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
@@ -142,7 +142,7 @@ def _restore(
             report.edits += 1
     rows = items.chunks(item.item_no)
     index_passages(items, item, item_view(item, rows, zone), rows, now, fresh=True)
-    JobStore(items.database).enqueue(extractions(row.chunk_id for row in rows), now)
+    JobStore(items.database).enqueue(followups(row.chunk_id for row in rows), now)
     for chunk_id, owner in decided.conflicts.items():
         if owner == item.item_id and (line := decided.edits.get(chunk_id)):
             items.put_conflict(chunk_id, owner, str(line["original"]), str(line["edited"]), now)

@@ -6,13 +6,14 @@ import re
 from typing import Any
 
 from sapwood.clock import now_ms
+from sapwood.ingest.followup import EXTRACT, embedding
 from sapwood.jobs.outcome import Done, Outcome, Superseded
 from sapwood.pipeline.admission import WEIGHTS, Assessment, assess
 from sapwood.sdk.sources import Kind
 from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore, Mention
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
-from sapwood.store.jobs import JobRow
+from sapwood.store.jobs import JobRow, JobStore
 from sapwood.text.entities import Entity, canonical_id, find_entities
 from sapwood.text.fold import index_text
 
@@ -45,6 +46,9 @@ def extract_chunk(job: JobRow, database: Database) -> Outcome:
         # A dropped chunk is in no index of things: nothing may lead to it but its own words.
         moment = chunk.range_ms[0] if chunk.range_ms else item.timestamp_ms
         EntityStore(database).put(chunk_id, "leaf", () if assessment.dropped else mentions, moment)
+        jobs = JobStore(database)
+        if not jobs.has_ready(EXTRACT, job.lane):  # vectors of what was dropped go in one pass, once all is known
+            jobs.enqueue([embedding()], now_ms())
 
     return Done(write)
 

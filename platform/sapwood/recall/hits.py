@@ -25,7 +25,8 @@ class PassageHit:
 class RetrievalHit:
     """A leaf (later also a summary) with all that is needed to trust it: date, author, title, origin, file, scores.
 
-    `path` is the vault file relative to the workspace; `breakdown` adds up to `score`.
+    `path` is the vault file relative to the workspace; `breakdown` adds up to `score`: `text`, `neighbours` and `item` are full text's share, `vector`
+    that of the vectors; `cosine` says how near in meaning the best passage is, None where that is not known.
     """
 
     node_id: str
@@ -49,6 +50,7 @@ class RetrievalHit:
     headings: tuple[str, ...] = ()
     pages: tuple[int, ...] = ()
     edited: bool = False
+    cosine: float | None = None
     tree_id: str | None = None
     tree_kind: str | None = None
     tree_scope: str | None = None

@@ -146,3 +146,22 @@ def _cjk_terms(run: str) -> list[str]:
 
 def _pairs(run: str) -> list[str]:
     return [a + b for a, b in itertools.pairwise(run)]
+
+
+_NAME_KINDS = ("person", "organization", "location", "product", "misc", "handle", "email", "hashtag")
+_LONGEST_NAME, _LONGEST_CJK_NAME = 4, 6  # words, signs
+_MAX_WORDS = 40
+
+
+def named_in(text: str) -> list[str]:
+    """Ids that entities have which a query may name: runs of up to four words, and of two to six CJK signs."""
+    lowered = text.lower()
+    words = re.findall(rf"(?:(?![{CJK_CLASS}])[\w.@'’&+-])+", lowered)[:_MAX_WORDS]
+    words = [word.strip(".'’-&") for word in words]
+    names = {
+        " ".join(words[i:j]) for i in range(len(words)) for j in range(i + 1, min(i + _LONGEST_NAME, len(words)) + 1)
+    }
+    for run in re.findall(rf"[{CJK_CLASS}]+", lowered[:200]):
+        names |= {run[i:j] for i in range(len(run)) for j in range(i + 2, min(i + _LONGEST_CJK_NAME, len(run)) + 1)}
+    names = {name.lstrip("@#") for name in names if len(name) > 1 and name not in _STOP}
+    return [f"{kind}:{name}" for name in sorted(names) for kind in _NAME_KINDS]

@@ -1,6 +1,6 @@
-"""Search over passages: full text, with what stands around a passage counted in.
+"""Search over passages: full text, with what stands around a passage counted in, lifted by vectors (`recall.fusion`).
 
-score = own BM25 + shares of the messages next to it (in chats and mail) + 0.7 of its item's BM25.
+text score = own BM25 + shares of the messages next to it (in chats and mail) + 0.7 of its item's BM25.
 
 A message of a few words means little without its neighbours. A document's passages are whole paragraphs: there, shares
 of neighbours only prefer long documents, and rank below plain BM25 (`tests/bench`, CMRC and DRCD).
@@ -16,11 +16,14 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 
-from sapwood.clock import from_ms, iso_z, to_ms
+from sapwood.clock import from_ms, iso_z, now_ms, to_ms
+from sapwood.recall.fusion import ENTITY_SHARE, RECENCY_SHARE, lifts, recency
 from sapwood.recall.hits import PassageHit, QueryResponse, RetrievalHit
-from sapwood.recall.query import Query, parse
+from sapwood.recall.query import named_in, parse
+from sapwood.recall.vector_leg import LIVE, VectorAnswer, VectorLeg
 from sapwood.store.schema import PASSAGE_BITS
 from sapwood.store.search import ChunkHit, Filters, PassageRow, SearchStore
 
@@ -33,7 +36,10 @@ _MAX_TERMS = 64  # of a question of several sentences the commonest terms add co
 _MASK = (1 << PASSAGE_BITS) - 1
 _MAX_LIMIT = 1000
 
+_LONGEST_QUESTION = 2000  # characters that a model is asked with
+
 Scores = dict[int, dict[str, float]]
+Postings = dict[str, list[tuple[int, int]]]
 
 
 def search(
@@ -47,6 +53,8 @@ def search(
     author: str | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
+    include_dropped: bool = False,
+    vectors: VectorLeg | None = None,
 ) -> QueryResponse:
     """The best hits for a query; the newest items when it is blank.
 
@@ -56,6 +64,8 @@ def search(
         limit: how many hits; 0 or less means 10, at most 1,000.
         unit: what a hit is: `passage`, `chunk` or `item`; the best passage speaks for its chunk and item.
         source_id, kind, author, since, until: filters, times aware and inclusive.
+        include_dropped: also what was dropped because it says nothing.
+        vectors: the leg that finds by meaning; without it, or while it is not live, full text answers alone.
 
     Raises:
         ValueError: the unit is none of the three.
@@ -63,21 +73,58 @@ def search(
     if unit not in UNITS:
         raise ValueError(f"unit {unit!r} is none of {', '.join(UNITS)}")
     limit = min(limit if limit > 0 else 10, _MAX_LIMIT)
-    filters = Filters(source_id, kind, author, to_ms(since) if since else None, to_ms(until) if until else None)
+    filters = Filters(
+        source_id, kind, author, to_ms(since) if since else None, to_ms(until) if until else None, include_dropped
+    )
     if not text.strip():
         ids = store.newest(filters, limit + 1)
-        return _respond(store, {pid: {} for pid in ids}, ids, unit, limit, len(ids), keep_order=True)
+        return _respond(store, {pid: {} for pid in ids}, ids, unit, limit, len(ids))
     query = parse(text)
-    if not query:
-        return QueryResponse((), 0, False)
-    rows = store.match(query.expression, filters, _CANDIDATES)
-    scores = _with_surroundings(store, query, rows, filtered=bool(filters.sql()[0]))
-    ranked = sorted(scores, key=lambda pid: (-sum(scores[pid].values()), pid))
+    rows = store.match(query.expression, filters, _CANDIDATES) if query else []
+    postings = {term: store.passages_by_item(term) for term in query.terms}
+    scores = _with_surroundings(store, postings, rows, filters)
     total = len(rows) if len(rows) < _CANDIDATES else store.count(query.expression, filters)
-    return _respond(store, scores, ranked, unit, limit, total, matched={row[0] for row in rows})
+    matched = {row[0] for row in rows}
+    full = _full_score(store, postings)
+    answer = vectors.ask(store, text[:_LONGEST_QUESTION], filters, _ranked(scores)) if vectors else VectorAnswer("off")
+    lifted = lifts(_ranked(scores), answer.cosines, full, answer.strength)
+    for pid, value in lifted.items():
+        scores.setdefault(pid, {})["vector"] = value
+    total += len(lifted.keys() - matched)
+    _boost(store, text, scores, full)
+    response = _respond(
+        store, scores, _ranked(scores), unit, limit, total, matched=matched | lifted.keys(), cosines=answer.cosines
+    )
+    return replace(response, legs={"text": LIVE, "vectors": answer.state})
 
 
-def _with_surroundings(store: SearchStore, query: Query, rows: list[tuple[int, float]], *, filtered: bool) -> Scores:
+def _ranked(scores: Scores) -> list[int]:
+    return sorted(scores, key=lambda pid: (-sum(scores[pid].values()), pid))
+
+
+def _full_score(store: SearchStore, postings: Postings) -> float:
+    """The weights of all words of the query together; a word that stands nowhere weighs most."""
+    _, passages = store.size()
+    full = 0.0
+    for posting in postings.values():
+        found = sum(count for _, count in posting)
+        full += max(math.log((passages - found + 0.5) / (found + 0.5)), 0.0)
+    return full
+
+
+def _boost(store: SearchStore, text: str, scores: Scores, full: float) -> None:
+    """A little for what is new, and for passages of chunks in which somebody or something is named that the query names."""
+    moment = now_ms()
+    for pid, said_ms in store.dates(list(scores)).items():
+        if (gain := RECENCY_SHARE * full * recency(moment - said_ms)) >= 0.001:
+            scores[pid]["recency"] = gain
+    for pid in store.passages_naming(named_in(text), list(scores)):
+        scores[pid]["entity"] = ENTITY_SHARE * full
+
+
+def _with_surroundings(
+    store: SearchStore, postings: Postings, rows: list[tuple[int, float]], filters: Filters
+) -> Scores:
     scores: Scores = {pid: {"text": own} for pid, own in rows}
     numbers = sorted({pid >> PASSAGE_BITS for pid, _ in rows})
     counts, documents = store.passage_counts(numbers)
@@ -92,27 +139,27 @@ def _with_surroundings(store: SearchStore, query: Query, rows: list[tuple[int, f
                 nearby[pid - distance] += share * own
             if place + distance <= last:
                 nearby[pid + distance] += share * own
+    beside = store.visible([pid for pid in nearby if pid not in scores], filters)
     for pid, value in nearby.items():
         if pid in scores:
             scores[pid]["neighbours"] = value
-        elif not filtered:  # a passage that does not match may not pass the filter either
+        elif pid in beside:
             scores[pid] = {"neighbours": value}
-    parents = _item_scores(store, query, counts)
+    parents = _item_scores(store, postings, counts)
     for pid, parts in scores.items():
         if (parent := parents.get(pid >> PASSAGE_BITS, 0.0)) > 0:
             parts["item"] = _ITEM_SHARE * parent
     return scores
 
 
-def _item_scores(store: SearchStore, query: Query, counts: dict[int, int]) -> dict[int, float]:
+def _item_scores(store: SearchStore, postings: Postings, counts: dict[int, int]) -> dict[int, float]:
     items, passages = store.size()
     mean = passages / max(items, 1)
     if mean <= 1.0:
         return {}
-    postings = [store.passages_by_item(term) for term in query.terms]
-    postings = sorted((p for p in postings if p), key=len)[:_MAX_TERMS]
+    rarest = sorted((p for p in postings.values() if p), key=len)[:_MAX_TERMS]
     total: dict[int, float] = defaultdict(float)
-    for posting in postings:
+    for posting in rarest:
         idf = math.log(1 + (items - len(posting) + 0.5) / (len(posting) + 0.5))
         for item_no, frequency in posting:
             if item_no in counts:
@@ -130,7 +177,7 @@ def _respond(
     total: int,
     *,
     matched: set[int] | None = None,
-    keep_order: bool = False,
+    cosines: dict[int, float] | None = None,
 ) -> QueryResponse:
     groups: dict[tuple[int, ...], list[PassageRow]] = {}
     order: list[tuple[int, ...]] = []
@@ -162,6 +209,7 @@ def _respond(
             [row for row in groups[key] if matched is None or row.passage_id in matched] or groups[key][:1],
             best[key],
             scores,
+            (cosines or {}).get(best[key].passage_id),
         )
         for key in chosen
         if (key[0], best[key].seq) in chunks
@@ -171,7 +219,13 @@ def _respond(
 
 
 def _hit(
-    store: SearchStore, unit: str, chunk: ChunkHit, rows: list[PassageRow], best: PassageRow, scores: Scores
+    store: SearchStore,
+    unit: str,
+    chunk: ChunkHit,
+    rows: list[PassageRow],
+    best: PassageRow,
+    scores: Scores,
+    cosine: float | None,
 ) -> RetrievalHit:
     breakdown = {name: round(value, 4) for name, value in scores.get(best.passage_id, {}).items()}
     moment = best.timestamp_ms if best.timestamp_ms is not None else chunk.timestamp_ms
@@ -205,6 +259,7 @@ def _hit(
         headings=chunk.headings,
         pages=chunk.pages,
         edited=chunk.edited,
+        cosine=None if cosine is None else round(cosine, 4),
     )
 
 

@@ -48,6 +48,7 @@ class Database:
 
     def __init__(self, connection: apsw.Connection, path: Path) -> None:
         self._connection = connection
+        self._has_vectors = False
         self.path = path
 
     @classmethod
@@ -115,9 +116,12 @@ class Database:
                 self._connection.executemany(sql, bindings)
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[None]:
-        """BEGIN IMMEDIATE … COMMIT; rolled back on any exception."""
-        self.run("BEGIN IMMEDIATE")
+    def transaction(self, *, immediate: bool = True) -> Iterator[None]:
+        """BEGIN IMMEDIATE … COMMIT; rolled back on any exception.
+
+        IMMEDIATE locks the attached databases too; without it only those are locked that are written to.
+        """
+        self.run("BEGIN IMMEDIATE" if immediate else "BEGIN")
         try:
             yield
             self.run("COMMIT")
@@ -125,6 +129,35 @@ class Database:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             raise
+
+    def attach(self, path: Path, name: str) -> None:
+        """Make another database's tables known as `name.table`."""
+        self.run("ATTACH ? AS " + name, (str(path),))
+
+    def detach(self, name: str) -> None:
+        """The inverse of `attach`."""
+        self.run("DETACH " + name)
+
+    def load_vector_functions(self) -> None:
+        """Make sqlite-vec's functions known to this connection.
+
+        Raises:
+            StoreError: the extension cannot be loaded.
+        """
+        if self._has_vectors:
+            return
+        import apsw
+        import sqlite_vec
+
+        try:
+            self._connection.enable_load_extension(True)
+            self._connection.load_extension(sqlite_vec.loadable_path())
+            self._connection.enable_load_extension(False)
+        except apsw.ExtensionLoadingError as error:
+            raise StoreError(
+                "sqlite-vec", f"cannot be loaded ({error})", "pip install --force-reinstall sqlite-vec"
+            ) from error
+        self._has_vectors = True
 
     def last_id(self) -> int:
         """Row id of the last insert."""

@@ -129,12 +129,12 @@ class ItemStore:
 
     def find(self, item_id: str) -> ItemRow | None:
         """The item with this id."""
-        row = self._db.row(f"SELECT {_ITEM_COLUMNS} FROM mem_tree_items WHERE item_id = ?", (item_id,))  # noqa: S608
+        row = self._db.row(f"SELECT {_ITEM_COLUMNS} FROM mem_tree_items WHERE item_id = ?", (item_id,))
         return ItemRow.of(row) if row else None
 
     def by_number(self, item_no: int) -> ItemRow | None:
         """The item with this number."""
-        row = self._db.row(f"SELECT {_ITEM_COLUMNS} FROM mem_tree_items WHERE item_no = ?", (item_no,))  # noqa: S608
+        row = self._db.row(f"SELECT {_ITEM_COLUMNS} FROM mem_tree_items WHERE item_no = ?", (item_no,))
         return ItemRow.of(row) if row else None
 
     def next_number(self) -> int:
@@ -144,7 +144,7 @@ class ItemStore:
     def put_item(self, item: ItemRow) -> None:
         """Insert or replace the row of an item; its chunks stay."""
         self._db.run(
-            f"INSERT INTO mem_tree_items ({_ITEM_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) "  # noqa: S608
+            f"INSERT INTO mem_tree_items ({_ITEM_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) "
             "ON CONFLICT (item_no) DO UPDATE SET source_id = excluded.source_id, scope = excluded.scope, kind = excluded.kind, "
             "title = excluded.title, author = excluded.author, timestamp_ms = excluded.timestamp_ms, date_source = excluded.date_source, "
             "revision = excluded.revision, final = excluded.final, metadata_json = excluded.metadata_json, segments_json = excluded.segments_json, "
@@ -233,6 +233,15 @@ class ItemStore:
             "UPDATE mem_tree_chunks SET lifecycle_status = ? WHERE id = ? AND lifecycle_status IN ('pending_extraction', 'admitted', 'dropped')",
             ("dropped" if dropped else "admitted", chunk_id),
         )
+        if dropped:
+            self._mark_dropped("ic.chunk_id = ?", chunk_id)
+        elif self._db.value("SELECT 1 FROM mem_tree_dropped_passages LIMIT 1"):
+            self._db.run(
+                "DELETE FROM mem_tree_dropped_passages WHERE passage_id IN (SELECT p.passage_id FROM mem_tree_item_chunks ic "
+                f"JOIN mem_tree_passages p ON p.passage_id >= ic.item_no << {PASSAGE_BITS} AND p.passage_id < (ic.item_no + 1) << {PASSAGE_BITS} "
+                "AND p.seq = ic.seq WHERE ic.chunk_id = ?)",
+                (chunk_id,),
+            )
 
     def release_chunks(self, item_no: int) -> None:
         """The item holds no chunk any more; `retire_unheld` decides which ones end."""
@@ -276,8 +285,8 @@ class ItemStore:
     def replace_passages(
         self, item_no: int, rows: list[tuple[Any, ...]], texts: list[tuple[str, str, str]], *, fresh: bool = False
     ) -> None:
-        """All passages of an item: rows `(seq, start, end, timestamp_ms, author, native_id, source_ref, page)`, and
-        their columns of the index. `fresh` says that there are none yet."""
+        """All passages of an item: rows `(seq, start, end, timestamp_ms, author, native_id, source_ref, page, text_hash)`,
+        and their columns of the index. `fresh` says that there are none yet."""
         first, last = item_no << PASSAGE_BITS, (item_no + 1) << PASSAGE_BITS
         if not fresh:
             old = self._db.rows(
@@ -285,8 +294,11 @@ class ItemStore:
             )
             self._db.run_many("DELETE FROM mem_tree_passages_fts WHERE rowid = ?", old)
             self._db.run_many("DELETE FROM mem_tree_passages WHERE passage_id = ?", old)
+            self._db.run(
+                "DELETE FROM mem_tree_dropped_passages WHERE passage_id >= ? AND passage_id < ?", (first, last)
+            )
         self._db.run_many(
-            "INSERT INTO mem_tree_passages (passage_id, seq, start_at, end_at, timestamp_ms, author, native_id, source_ref, page) VALUES (?,?,?,?,?,?,?,?,?)",
+            "INSERT INTO mem_tree_passages (passage_id, seq, start_at, end_at, timestamp_ms, author, native_id, source_ref, page, text_hash) VALUES (?,?,?,?,?,?,?,?,?,?)",
             [(first + n, *row) for n, row in enumerate(rows)],
         )
         self._db.run_many(
@@ -294,6 +306,18 @@ class ItemStore:
             [(first + n, *text) for n, text in enumerate(texts)],
         )
         self._db.run("UPDATE mem_tree_items SET passage_count = ? WHERE item_no = ?", (len(rows), item_no))
+        if not fresh:  # a chunk that stays may have been dropped before
+            self._mark_dropped("ic.item_no = ?", item_no)
+
+    def _mark_dropped(self, condition: str, value: int | str) -> None:
+        """List the passages of dropped chunks, so that a search can pass over them."""
+        self._db.run(
+            "INSERT OR IGNORE INTO mem_tree_dropped_passages (passage_id) SELECT p.passage_id FROM mem_tree_item_chunks ic "
+            "JOIN mem_tree_score s ON s.chunk_id = ic.chunk_id AND s.dropped "
+            f"JOIN mem_tree_passages p ON p.passage_id >= ic.item_no << {PASSAGE_BITS} AND p.passage_id < (ic.item_no + 1) << {PASSAGE_BITS} "
+            f"AND p.seq = ic.seq WHERE {condition}",
+            (value,),
+        )
 
     def delete_item(self, item_no: int) -> list[str]:
         """Remove an item with its passages and the chunks that only it held; the paths of their files."""

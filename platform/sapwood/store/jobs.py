@@ -78,11 +78,15 @@ class JobStore:
         self._db = database
 
     def enqueue(self, jobs: list[NewJob], now_ms: int) -> int:
-        """Put jobs in, in the caller's transaction with the data that they are about; how many were new."""
+        """Put jobs in, in the caller's transaction with the data that they are about; how many were new.
+
+        One whose like runs at the moment may have come too late for it: that one is then done once more.
+        """
         before = self._db.value("SELECT total_changes()")
         self._db.run_many(
-            "INSERT OR IGNORE INTO mem_tree_jobs (id, kind, payload_json, dedupe_key, lane, priority, status, available_at_ms, created_at_ms) "
-            "VALUES (?,?,?,?,?,?,?,?,?)",
+            "INSERT INTO mem_tree_jobs (id, kind, payload_json, dedupe_key, lane, priority, status, available_at_ms, created_at_ms) "
+            "VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT (dedupe_key) WHERE status != 'failed' "
+            "DO UPDATE SET again = 1, payload_json = excluded.payload_json WHERE status = 'running'",
             [
                 (
                     f"job:{uuid.uuid4()}", job.kind, json.dumps(job.payload, ensure_ascii=False), job.dedupe_key, job.lane, job.priority,
@@ -106,7 +110,7 @@ class JobStore:
     def claim(self, lane: str, worker_id: str, token: str, now_ms: int, lease_until_ms: int) -> JobRow | None:
         """Take the ready job of a lane that is to be done first: the lowest priority, then the oldest."""
         row = self._db.row(
-            "UPDATE mem_tree_jobs SET status = 'running', attempts = attempts + 1, started_at_ms = ?, worker_id = ?, claim_token = ?, lease_until_ms = ? "  # noqa: S608
+            "UPDATE mem_tree_jobs SET status = 'running', again = 0, attempts = attempts + 1, started_at_ms = ?, worker_id = ?, claim_token = ?, lease_until_ms = ? "
             "WHERE job_no = (SELECT job_no FROM mem_tree_jobs WHERE status = 'ready' AND lane = ? ORDER BY priority, job_no LIMIT 1) "
             f"RETURNING {_COLUMNS}",
             (now_ms, worker_id, token, lease_until_ms, lane),
@@ -123,8 +127,12 @@ class JobStore:
     # -- settling: each does nothing when the claim is not the job's any more ---------------------------------------------
 
     def finish(self, job: JobRow) -> bool:
-        """The job is done and leaves the table."""
-        return self._settle("DELETE FROM mem_tree_jobs", job, ())
+        """The job is done and leaves the table, unless it was asked for again meanwhile."""
+        return self._settle("DELETE FROM mem_tree_jobs", job, (), "again = 0") or self._settle(
+            "UPDATE mem_tree_jobs SET status = 'ready', attempts = 0, worker_id = NULL, claim_token = NULL, lease_until_ms = NULL",
+            job,
+            (),
+        )
 
     def defer(self, job: JobRow, until_ms: int, reason: str) -> bool:
         """The job waits for a time; this attempt does not count."""
@@ -145,16 +153,21 @@ class JobStore:
         )
 
     def bury(self, job: JobRow, error: str) -> bool:
-        """The job failed for good: it stays to be seen, and its key may be used again."""
+        """The job failed for good: it stays to be seen, and its key may be used again. An older failure of its like goes."""
+        if job.dedupe_key is not None:
+            self._db.run(
+                "DELETE FROM mem_tree_jobs WHERE status = 'failed' AND dedupe_key = ? AND job_no != ?",
+                (job.dedupe_key, job.job_no),
+            )
         return self._settle(
             "UPDATE mem_tree_jobs SET status = 'failed', last_error = ?, worker_id = NULL, claim_token = NULL, lease_until_ms = NULL",
             job,
             (error,),
         )
 
-    def _settle(self, statement: str, job: JobRow, values: tuple[Any, ...]) -> bool:
+    def _settle(self, statement: str, job: JobRow, values: tuple[Any, ...], also: str = "TRUE") -> bool:
         changed = self._db.run(
-            f"{statement} WHERE job_no = ? AND status = 'running' AND claim_token = ?",
+            f"{statement} WHERE job_no = ? AND status = 'running' AND claim_token = ? AND {also}",
             (*values, job.job_no, job.claim_token),
         )
         return changed == 1
@@ -180,7 +193,7 @@ class JobStore:
         ):
             for status, rest in (("failed", "attempts >= 4 * max_attempts"), ("ready", "attempts < 4 * max_attempts")):
                 freed += self._db.run(
-                    "UPDATE mem_tree_jobs SET status = ?, last_error = 'the process that worked on it ended', worker_id = NULL, claim_token = NULL, "  # noqa: S608
+                    "UPDATE mem_tree_jobs SET status = ?, last_error = 'the process that worked on it ended', worker_id = NULL, claim_token = NULL, "
                     f"lease_until_ms = NULL WHERE status = 'running' AND {rest} AND {condition}",
                     (status, *values),
                 )
@@ -194,6 +207,15 @@ class JobStore:
             (row[0], row[1]): row[2]
             for row in self._db.rows("SELECT kind, status, count(*) FROM mem_tree_jobs GROUP BY kind, status")
         }
+
+    def has_ready(self, kind: str, lane: str) -> bool:
+        """True while a job of this kind is ready in its lane."""
+        return bool(
+            self._db.value(
+                "SELECT EXISTS (SELECT 1 FROM mem_tree_jobs WHERE status = 'ready' AND lane = ? AND kind = ?)",
+                (lane, kind),
+            )
+        )
 
     def is_working(self) -> bool:
         """True while a job is ready or runs; two look-ups in indexes of just these."""
@@ -213,7 +235,7 @@ class JobStore:
     def listed(self, status: str | None, limit: int) -> list[JobRow]:
         """Jobs for a person to look at: failed ones first, then what runs, then by the time at which they are due."""
         rows = self._db.rows(
-            f"SELECT {_COLUMNS} FROM mem_tree_jobs WHERE ? IS NULL OR status = ? "  # noqa: S608
+            f"SELECT {_COLUMNS} FROM mem_tree_jobs WHERE ? IS NULL OR status = ? "
             "ORDER BY status = 'failed' DESC, status = 'running' DESC, available_at_ms, job_no LIMIT ?",
             (status, status, limit),
         )

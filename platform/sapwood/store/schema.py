@@ -225,6 +225,13 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE mem_tree_score ADD COLUMN llm_importance REAL;
     ALTER TABLE mem_tree_score ADD COLUMN llm_importance_reason TEXT;
     """,
+    # What a passage's vector was made from. Passages of before get a number of their own: no text has it, and each is its own.
+    """
+    ALTER TABLE mem_tree_passages ADD COLUMN text_hash INTEGER NOT NULL DEFAULT 0;
+    UPDATE mem_tree_passages SET text_hash = -passage_id;
+    CREATE TABLE mem_tree_dropped_passages (passage_id INTEGER PRIMARY KEY);
+    ALTER TABLE mem_tree_jobs ADD COLUMN again INTEGER NOT NULL DEFAULT 0;
+    """,
 )
 
 PASSAGE_BITS = 20

@@ -11,6 +11,9 @@ from sapwood.store.items import unpack
 from sapwood.store.schema import PASSAGE_BITS
 from sapwood.text.fold import fold
 
+_JOINED = (
+    f"JOIN mem_tree_passages p ON p.passage_id = f.rowid JOIN mem_tree_items i ON i.item_no = f.rowid >> {PASSAGE_BITS}"
+)
 COLUMN_WEIGHTS = "1.0, 1.0, 0.5"  # title with headings, body, date words
 
 
@@ -25,6 +28,12 @@ class Filters:
     since_ms: int | None = None
     until_ms: int | None = None
     include_dropped: bool = False
+
+    def visible(self, passage: str, *, any_dropped: bool) -> str:
+        """A condition that leaves out passages of dropped chunks; empty when nothing is to be left out."""
+        if self.include_dropped or not any_dropped:
+            return ""
+        return f"{passage} NOT IN (SELECT passage_id FROM main.mem_tree_dropped_passages)"
 
     def sql(self) -> tuple[str, list[Any]]:
         """Conditions over `p` (passages) and `i` (items); empty when nothing is asked."""
@@ -93,6 +102,15 @@ class SearchStore:
 
     def __init__(self, database: Database) -> None:
         self._db = database
+        self._any_dropped: bool | None = None
+
+    def where(self, filters: Filters, passage: str) -> tuple[str, list[Any]]:
+        """All that hits must satisfy, as a condition over the passage's id, `p` (passages) and `i` (items)."""
+        if self._any_dropped is None:
+            self._any_dropped = bool(self._db.value("SELECT EXISTS (SELECT 1 FROM mem_tree_dropped_passages)"))
+        where, bindings = filters.sql()
+        visible = filters.visible(passage, any_dropped=self._any_dropped)
+        return " AND ".join(part for part in (where, visible) if part), bindings
 
     def size(self) -> tuple[int, int]:
         """Numbers of items and of passages."""
@@ -102,35 +120,64 @@ class SearchStore:
 
     def match(self, expression: str, filters: Filters, limit: int) -> list[tuple[int, float]]:
         """`(passage_id, bm25)` of the best passages, higher is better; ties by id."""
-        where, bindings = filters.sql()
-        joined = (
-            f"JOIN mem_tree_passages p ON p.passage_id = f.rowid JOIN mem_tree_items i ON i.item_no = f.rowid >> {PASSAGE_BITS}"
-            if where
-            else ""
-        )
+        where, bindings = self.where(filters, "f.rowid")
+        joined = _JOINED if filters.sql()[0] else ""
         sql = (
-            f"SELECT f.rowid, -bm25(mem_tree_passages_fts, {COLUMN_WEIGHTS}) AS score FROM mem_tree_passages_fts f {joined} "  # noqa: S608
+            f"SELECT f.rowid, -bm25(mem_tree_passages_fts, {COLUMN_WEIGHTS}) AS score FROM mem_tree_passages_fts f {joined} "
             f"WHERE mem_tree_passages_fts MATCH ? {'AND ' + where if where else ''} ORDER BY score DESC, f.rowid LIMIT ?"
         )
         return self._db.rows(sql, [expression, *bindings, limit])
 
     def count(self, expression: str, filters: Filters) -> int:
         """How many passages match."""
-        where, bindings = filters.sql()
-        joined = (
-            f"JOIN mem_tree_passages p ON p.passage_id = f.rowid JOIN mem_tree_items i ON i.item_no = f.rowid >> {PASSAGE_BITS}"
-            if where
-            else ""
-        )
-        sql = f"SELECT count(*) FROM mem_tree_passages_fts f {joined} WHERE mem_tree_passages_fts MATCH ? {'AND ' + where if where else ''}"  # noqa: S608
+        where, bindings = self.where(filters, "f.rowid")
+        joined = _JOINED if filters.sql()[0] else ""
+        sql = f"SELECT count(*) FROM mem_tree_passages_fts f {joined} WHERE mem_tree_passages_fts MATCH ? {'AND ' + where if where else ''}"
         return int(self._db.value(sql, [expression, *bindings]))
 
     def passages_by_item(self, term: str) -> list[tuple[int, int]]:
         """`(item_no, passages that hold the term)`."""
         return self._db.rows(
-            f"SELECT rowid >> {PASSAGE_BITS}, count(*) FROM mem_tree_passages_fts WHERE mem_tree_passages_fts MATCH ? GROUP BY 1",  # noqa: S608
+            f"SELECT rowid >> {PASSAGE_BITS}, count(*) FROM mem_tree_passages_fts WHERE mem_tree_passages_fts MATCH ? GROUP BY 1",
             (term,),
         )
+
+    def visible(self, passage_ids: list[int], filters: Filters) -> set[int]:
+        """Those of these passages that hits may be."""
+        where, bindings = self.where(filters, "p.passage_id")
+        rows = self._db.rows(
+            f"SELECT p.passage_id FROM json_each(?) j JOIN mem_tree_passages p ON p.passage_id = j.value "
+            f"JOIN mem_tree_items i ON i.item_no = p.passage_id >> {PASSAGE_BITS} {'WHERE ' + where if where else ''}",
+            [json.dumps(passage_ids), *bindings],
+        )
+        return {row[0] for row in rows}
+
+    def dates(self, passage_ids: list[int]) -> dict[int, int]:
+        """When passages were said or written, in milliseconds; not that of a file, which says little."""
+        rows = self._db.rows(
+            "SELECT p.passage_id, coalesce(p.timestamp_ms, i.timestamp_ms) FROM json_each(?) j JOIN mem_tree_passages p ON p.passage_id = j.value "
+            f"JOIN mem_tree_items i ON i.item_no = p.passage_id >> {PASSAGE_BITS} "
+            "WHERE i.date_source NOT IN ('file', 'unknown') AND coalesce(p.timestamp_ms, i.timestamp_ms) IS NOT NULL",
+            (json.dumps(passage_ids),),
+        )
+        return dict(rows)
+
+    def passages_naming(self, entity_ids: list[str], passage_ids: list[int]) -> list[int]:
+        """Those of these passages in whose chunk one of these entities is named, under whatever name."""
+        known = self._db.rows(
+            "SELECT j.value FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM mem_tree_entity_index e WHERE e.entity_id = j.value) "
+            "UNION SELECT a.entity_id FROM json_each(?) j JOIN mem_tree_entity_aliases a ON a.alias_id = j.value",
+            (names := json.dumps(entity_ids), names),
+        )
+        if not known:
+            return []
+        rows = self._db.rows(
+            "SELECT DISTINCT p.passage_id FROM json_each(?) j JOIN mem_tree_passages p ON p.passage_id = j.value "
+            f"JOIN mem_tree_item_chunks ic ON ic.item_no = p.passage_id >> {PASSAGE_BITS} AND ic.seq = p.seq "
+            "JOIN mem_tree_entity_index e ON e.node_id = ic.chunk_id AND e.entity_id IN (SELECT value FROM json_each(?))",
+            (json.dumps(passage_ids), json.dumps([row[0] for row in known])),
+        )
+        return [row[0] for row in rows]
 
     def passage_counts(self, item_numbers: list[int]) -> tuple[dict[int, int], set[int]]:
         """Passages of each item, and which items are documents (the others hold messages)."""
@@ -192,8 +239,11 @@ class SearchStore:
     def newest(self, filters: Filters, limit: int) -> list[int]:
         """Passage ids of the newest items' first passages, then by score."""
         where, bindings = filters.sql()
+        self.where(filters, "")
+        visible = filters.visible("f.passage_id", any_dropped=bool(self._any_dropped))
         sql = (
-            f"SELECT i.item_no << {PASSAGE_BITS} FROM mem_tree_items i JOIN mem_tree_passages p ON p.passage_id = i.item_no << {PASSAGE_BITS} "  # noqa: S608
+            f"SELECT p.passage_id FROM mem_tree_items i JOIN mem_tree_passages p ON p.passage_id = (SELECT min(f.passage_id) FROM mem_tree_passages f "
+            f"WHERE f.passage_id >= i.item_no << {PASSAGE_BITS} AND f.passage_id < (i.item_no + 1) << {PASSAGE_BITS} {'AND ' + visible if visible else ''}) "
             f"{'WHERE ' + where if where else ''} ORDER BY i.timestamp_ms IS NULL, i.timestamp_ms DESC, i.item_no LIMIT ?"
         )
         return [row[0] for row in self._db.rows(sql, [*bindings, limit])]
@@ -208,6 +258,8 @@ class SearchStore:
             "searchable_by_text": int(value("SELECT count(*) FROM mem_tree_passages_fts_docsize")),
             "edited_chunks": int(value("SELECT count(*) FROM mem_tree_chunk_bodies WHERE edited IS NOT NULL")),
             "waiting_edits": int(value("SELECT count(*) FROM mem_tree_edit_conflicts")),
+            "dropped_passages": int(value("SELECT count(*) FROM mem_tree_dropped_passages")),
+            "dropped_chunks": int(value("SELECT count(*) FROM mem_tree_score WHERE dropped")),
             "failed": int(value("SELECT count(*) FROM mem_tree_item_issues WHERE state = 'failed'")),
             "skipped": int(value("SELECT count(*) FROM mem_tree_item_issues WHERE state = 'skipped'")),
         }

@@ -14,6 +14,7 @@ from datetime import UTC, tzinfo
 from typing import Any, Protocol
 
 from sapwood.clock import now_ms
+from sapwood.credentials import resolve
 from sapwood.errors import SapwoodError
 from sapwood.ingest.commit import Stored, Writer
 from sapwood.ingest.prepare import warm_up
@@ -36,7 +37,6 @@ from sapwood.sdk.sources import CanonicalisedSource
 from sapwood.store.connections import ConnectionStore, Issue
 from sapwood.store.database import Database
 from sapwood.sync.connections import Connection
-from sapwood.sync.secrets import resolve
 from sapwood.text.redact import Redaction
 from sapwood.workspace import Workspace
 

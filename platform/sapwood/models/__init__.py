@@ -1,0 +1,1 @@
+"""Embedders behind one small protocol, and the offline defaults."""
