@@ -341,14 +341,14 @@ class Memory:
         KeyboardInterrupt ends it too; running jobs are finished first.
         """
         from sapwood.jobs.workers import Workers
-        from sapwood.pipeline.handlers import open_handlers
+        from sapwood.pipeline.handlers import LANES, open_handlers
         from sapwood.store.jobs import JobStore
 
         path = self.database.path
         owners = self.workspace.memory_tree / "owners"
         with (
             open_handlers(self.workspace) as handlers,
-            Workers(lambda: Database.open(path), owners, handlers, {"work": 2, "model": 1}) as workers,
+            Workers(lambda: Database.open(path), owners, handlers, LANES) as workers,
         ):
             if drain:
                 workers.drain(stopped)

@@ -20,6 +20,7 @@ from sapwood.ingest.prepare import ItemView, PreparedChunk, PreparedItem, dump, 
 from sapwood.ingest.score import fast_score
 from sapwood.sdk.sources import CanonicalisedSource, DateSource, Kind, Metadata, Segment, unescape
 from sapwood.store.database import Database
+from sapwood.store.entities import EntityStore
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
 from sapwood.store.jobs import JobStore
 from sapwood.text.redact import Redaction
@@ -215,9 +216,10 @@ class Writer:
             edited = held.edited if held else moved.edited if moved else None
             chunks.append(_row(chunk, item, edited, now))
         plan = _Plan(item, chunks, prepared, old_chunks, redactions, list(waiting.values()))
+        named = EntityStore(self._db).shown([row.chunk_id for row in chunks]) if old else {}
         for row in chunks:
             fields, tags = notes.get(row.seq, (None, ()))
-            plan.texts[row.content_path] = chunk_text(item, row, fields, tags)
+            plan.texts[row.content_path] = chunk_text(item, row, fields, tags, named.get(row.chunk_id, ()))
         plan.texts[manifest_path(item.item_id)] = manifest_text(item, *self._connection[1:], chunks)
         return plan
 
@@ -290,6 +292,8 @@ class Writer:
     def _write_rows(self, plan: _Plan, stats: dict[str, tuple[int, int]], now: int) -> list[str]:
         item = plan.item
         self._items.put_item(item)
+        if people := plan.prepared.source.metadata.people:
+            EntityStore(self._db).add_people(people)
         if plan.old:
             self._items.release_chunks(item.item_no)
         for chunk in plan.chunks:

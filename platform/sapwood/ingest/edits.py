@@ -18,6 +18,7 @@ from sapwood.ingest.commit import index_passages, item_view
 from sapwood.ingest.followup import followups
 from sapwood.ingest.notes import PREVIEW, chunk_text, manifest_text
 from sapwood.store.database import Database
+from sapwood.store.entities import EntityStore
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
 from sapwood.store.jobs import JobStore
 from sapwood.store.vaultfiles import VaultFiles
@@ -159,9 +160,11 @@ def rewrite_items(workspace: Workspace, database: Database, item_numbers: list[i
             continue
         ours = tuple(item.metadata.get("tags", ()))
         chunks = items.chunks(item_no)
+        named = EntityStore(database).shown([chunk.chunk_id for chunk in chunks])
         for chunk in chunks:
             note = _present(workspace.vault / chunk.content_path)
-            batch.add(chunk.content_path, chunk_text(item, chunk, note.user_fields, note.user_tags(ours)))
+            entities = named.get(chunk.chunk_id, ())
+            batch.add(chunk.content_path, chunk_text(item, chunk, note.user_fields, note.user_tags(ours), entities))
             chunk_of_path[chunk.content_path] = chunk.chunk_id
         connector, account, name = VaultFiles(database).connection_of(item.connection_id)
         batch.add(manifest_path(item.item_id), manifest_text(item, connector, account, name, chunks))

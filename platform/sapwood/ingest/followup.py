@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from sapwood.store.jobs import NewJob
 
-__all__ = ["EMBED", "EXTRACT", "embedding", "followups"]
+__all__ = ["EMBED", "EXTRACT", "TAG", "embedding", "followups", "tagging"]
 
-EXTRACT, EMBED = "extract_chunk", "embed_passages"
+EXTRACT, EMBED, TAG = "extract_chunk", "embed_passages", "tag_notes"
 _EXTRACT_PRIORITY = 60  # behind what is further along: appends, seals, digests
-_EMBED_PRIORITY = 80
+_EMBED_PRIORITY, _TAG_PRIORITY = 80, 90
 
 
 def followups(chunk_ids: Iterable[str]) -> list[NewJob]:
@@ -24,3 +24,8 @@ def embedding(below: int | None = None) -> NewJob:
     """The job that fills in vectors, from the newest passage on or from below a passage's id; there is only one at a time."""
     payload = {} if below is None else {"below": below}
     return NewJob(EMBED, payload, EMBED, lane="model", priority=_EMBED_PRIORITY)
+
+
+def tagging() -> NewJob:
+    """The job that writes entities into the front matter of notes; there is only one at a time."""
+    return NewJob(TAG, {}, TAG, priority=_TAG_PRIORITY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from sapwood.ingest.prepare import dump
@@ -14,9 +15,13 @@ PREVIEW = 2000  # characters of a chunk that its row shows
 
 
 def chunk_text(
-    item: ItemRow, chunk: ChunkRow, user_fields: dict[str, Any] | None = None, user_tags: tuple[str, ...] = ()
+    item: ItemRow,
+    chunk: ChunkRow,
+    user_fields: dict[str, Any] | None = None,
+    user_tags: tuple[str, ...] = (),
+    entities: Iterable[tuple[str, str]] = (),
 ) -> str:
-    """The Markdown file of a chunk."""
+    """The Markdown file of a chunk; `entities` are kinds and names in it."""
     metadata = item.metadata
     note = ChunkNote(
         chunk_id=chunk.chunk_id,
@@ -38,6 +43,7 @@ def chunk_text(
         sha256=chunk.content_sha256,
         body=chunk.shown,
         edited=chunk.edited is not None,
+        entities=tuple(entities),
     )
     return chunkfile.compose(note, user_fields, user_tags)
 

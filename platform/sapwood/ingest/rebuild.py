@@ -15,8 +15,10 @@ from sapwood.ingest import decisions
 from sapwood.ingest.commit import index_passages, item_view
 from sapwood.ingest.followup import followups
 from sapwood.ingest.notes import PREVIEW, item_from_manifest
+from sapwood.sdk.sources import Metadata
 from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
+from sapwood.store.entities import EntityStore
 from sapwood.store.items import ChunkRow, ItemStore
 from sapwood.store.jobs import JobStore
 from sapwood.vault import chunkfile
@@ -135,6 +137,7 @@ def _restore(
         )  # fmt: skip
         found.append((chunk, (stat.st_size, stat.st_mtime_ns) if stat else (0, 0)))
     items.put_item(item)
+    EntityStore(database).add_people(Metadata.from_json(item.metadata).people)
     for chunk, seen in found:
         items.put_chunk(item, chunk, seen, chunk.shown[:PREVIEW], item.ingested_at_ms)
         if chunk.edited is not None:

@@ -34,15 +34,15 @@ _RENEW_SECONDS = 20.0
 _SWEEP_SECONDS = 60.0
 _POLL_SECONDS = 2.0  # another process may have put a job in; its wake-up does not reach here
 _DRAIN_SECONDS = 0.05
-_BASE_MS, _CAP_MS = 60_000, 3_600_000
+_BASE_MS, _CAP_MS = 1_000, 3_600_000
 
 
 def retry_delay_ms(job_id: str, attempts: int) -> int:
-    """Milliseconds until the next attempt: 60 s doubled with each attempt, at most an hour, and up to a fifth more.
+    """Milliseconds until the next attempt: 2^attempts seconds, at most an hour, and up to a fifth more.
 
     The addition is drawn from the job's id, so that jobs that failed together do not all come back together.
     """
-    delay = min(_BASE_MS << (max(attempts, 1) - 1), _CAP_MS)
+    delay = min(_BASE_MS << min(max(attempts, 1), 20), _CAP_MS)
     return delay + delay // 5 * (zlib.crc32(f"{job_id}:{attempts}".encode()) % 1000) // 1000
 
 
@@ -99,7 +99,10 @@ class Workers:
             self._changed.notify_all()
 
     def drain(self, stopped: Callable[[], bool] = lambda: False) -> None:
-        """Wait until no job is ready and none runs, here or elsewhere, or `stopped` says so. Deferred jobs are left."""
+        """Wait until no job is ready, none runs, here or elsewhere, and none is to be tried again; or `stopped` says so.
+
+        Jobs that wait for something that is not there, such as a model, are left.
+        """
         with self._connection() as database:
             store = JobStore(database)
             while not stopped():

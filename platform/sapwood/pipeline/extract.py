@@ -2,66 +2,98 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from sapwood.clock import now_ms
-from sapwood.ingest.followup import EXTRACT, embedding
-from sapwood.jobs.outcome import Done, Outcome, Superseded
-from sapwood.pipeline.admission import WEIGHTS, Assessment, assess
-from sapwood.sdk.sources import Kind
+from sapwood.ingest.followup import EXTRACT, embedding, tagging
+from sapwood.jobs.outcome import Done, Err, Outcome, Superseded
+from sapwood.pipeline.admission import WEIGHTS
+from sapwood.pipeline.examine import Examination, Subject, examine, warm_up
+from sapwood.pipeline.known_names import KnownNames
+from sapwood.plugins.limited_pool import LimitedPool, TaskCrashed, TaskTimeout
 from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore, Mention
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
 from sapwood.store.jobs import JobRow, JobStore
-from sapwood.text.entities import Entity, canonical_id, find_entities
-from sapwood.text.fold import index_text
+from sapwood.text.entities import Entity, canonical_id
 
-__all__ = ["explain", "extract_chunk"]
+__all__ = ["ChunkExtractor", "explain"]
 
-_HEADING = re.compile(r"^## .*$", re.MULTILINE)
-_TERMS = 6000  # characters whose words the counting signal looks at
-
-
-def extract_chunk(job: JobRow, database: Database) -> Outcome:
-    """Score a chunk in depth and index its entities. A chunk that is retired by now needs neither."""
-    chunk_id = str(job.payload["chunk_id"])
-    items = ItemStore(database)
-    found = items.with_chunk(chunk_id)
-    if found is None:
-        return Done()
-    item, chunk = found
-    entities, assessment = examine(item, chunk)
-    mentions = _mentions(item, entities)
-
-    def write() -> None:
-        now = items.with_chunk(chunk_id)
-        if now is None:
-            return
-        if now[1].shown != chunk.shown:
-            raise Superseded
-        items.put_assessment(
-            chunk_id, assessment.total, assessment.signals, assessment.dropped, assessment.reason, now_ms()
-        )
-        # A dropped chunk is in no index of things: nothing may lead to it but its own words.
-        moment = chunk.range_ms[0] if chunk.range_ms else item.timestamp_ms
-        EntityStore(database).put(chunk_id, "leaf", () if assessment.dropped else mentions, moment)
-        jobs = JobStore(database)
-        if not jobs.has_ready(EXTRACT, job.lane):  # vectors of what was dropped go in one pass, once all is known
-            jobs.enqueue([embedding()], now_ms())
-
-    return Done(write)
+_SECONDS = 20.0  # an ordinary chunk takes a few milliseconds
+_MEMORY_BYTES = 1 << 30
 
 
-def examine(item: ItemRow, chunk: ChunkRow) -> tuple[list[Entity], Assessment]:
-    """What rules find in a chunk, and its score."""
-    kind = Kind(item.kind)
-    text = _HEADING.sub("", chunk.shown) if kind is Kind.CHAT else chunk.shown
-    names = [str(person.get("name", "")) for person in item.metadata.get("people", ())]
-    entities = find_entities(text, names)
-    terms = index_text(text[:_TERMS]).split()
-    tags = tuple(item.metadata.get("tags", ()))
-    return entities, assess(kind, text, terms, chunk.token_count, tags, entities)
+class ChunkExtractor:
+    """The handler: examines chunks in worker processes, so that a text over which one hangs or ends stops nothing else."""
+
+    def __init__(self, workers: int) -> None:
+        self._pool = LimitedPool(workers, _MEMORY_BYTES, warm_up)
+        self._known = KnownNames()
+
+    def __call__(self, job: JobRow, database: Database) -> Outcome:
+        """Score a chunk in depth and index its entities. A chunk that is retired by now needs neither."""
+        chunk_id = str(job.payload["chunk_id"])
+        items = ItemStore(database)
+        found = items.with_chunk(chunk_id)
+        if found is None:
+            return Done()
+        item, chunk = found
+        subject = _subject(item, chunk, self._known.within(chunk.shown, database))
+        try:
+            examination: Examination = self._pool.result(self._pool.submit(examine, [subject], _SECONDS))
+        except TaskTimeout:
+            return _poison(item, f"takes longer than {_SECONDS:.0f} s to examine")
+        except TaskCrashed as error:
+            return _poison(item, f"ends the process that examines it (exit code {error.exitcode})")
+        except MemoryError:
+            return _poison(item, "needs more memory to examine than it may")
+        mentions = _mentions(item, examination.entities)
+        verdict = examination.assessment
+
+        def write() -> None:
+            now = items.with_chunk(chunk_id)
+            if now is None:
+                return
+            if now[1].shown != chunk.shown:
+                raise Superseded
+            items.put_assessment(chunk_id, verdict.total, verdict.signals, verdict.dropped, verdict.reason, now_ms())
+            # A dropped chunk is in no index of things: nothing may lead to it but its own words.
+            moment = chunk.range_ms[0] if chunk.range_ms else item.timestamp_ms
+            entities = EntityStore(database)
+            changed = entities.put(chunk_id, "leaf", () if verdict.dropped else mentions, moment)
+            if changed:
+                entities.mark_untagged(chunk_id)
+            jobs = JobStore(database)
+            if not jobs.has_ready(EXTRACT, job.lane):  # what follows is done in one pass, once all is known
+                jobs.enqueue([embedding(), tagging()], now_ms())
+
+        return Done(write)
+
+    def start(self) -> None:
+        """Start the workers."""
+        self._pool.start()
+
+    def close(self) -> None:
+        """End the workers."""
+        self._pool.close()
+
+
+def _poison(item: ItemRow, cause: str) -> Err:
+    return Err(
+        f"{item.title} ({item.locator or item.item_id}): a chunk of it {cause}; it can be found by its words, not by its entities"
+    )
+
+
+def _subject(item: ItemRow, chunk: ChunkRow, known: list[str]) -> Subject:
+    metadata = item.metadata
+    names = [str(person.get("name", "")) for person in metadata.get("people", ())]
+    return Subject(
+        item.kind,
+        chunk.shown,
+        chunk.token_count,
+        tuple(metadata.get("tags", ())),
+        tuple(dict.fromkeys([*names, *known])),
+    )
 
 
 def explain(database: Database, chunk_id: str) -> dict[str, Any] | None:
@@ -69,7 +101,9 @@ def explain(database: Database, chunk_id: str) -> dict[str, Any] | None:
     found = ItemStore(database).with_chunk(chunk_id)
     if found is None:
         return None
-    entities, assessment = examine(*found)
+    item, chunk = found
+    examination = examine(_subject(item, chunk, KnownNames().within(chunk.shown, database)))
+    assessment = examination.assessment
     return {
         "chunk_id": chunk_id,
         "total": assessment.total,
@@ -80,11 +114,11 @@ def explain(database: Database, chunk_id: str) -> dict[str, Any] | None:
             name: {"value": round(value, 6), "weight": WEIGHTS[name]} for name, value in assessment.signals.items()
         },
         "cues": list(assessment.cues),
-        "entities": [{"kind": e.kind, "surface": e.surface, "score": e.score} for e in entities],
+        "entities": [{"kind": e.kind, "surface": e.surface, "score": e.score} for e in examination.entities],
     }
 
 
-def _mentions(item: ItemRow, entities: list[Entity]) -> list[Mention]:
+def _mentions(item: ItemRow, entities: tuple[Entity, ...]) -> list[Mention]:
     """One mention an entity, the surest; people of the item's metadata are certain."""
     best: dict[str, Mention] = {}
     certain: list[tuple[str, str]] = []

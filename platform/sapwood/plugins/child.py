@@ -15,7 +15,8 @@ from typing import Any
 
 from sapwood.errors import PluginError
 from sapwood.plugins.context import ChildContext, Link
-from sapwood.plugins.converting import ConverterPool, die_with_parent
+from sapwood.plugins.converting import ConverterPool
+from sapwood.plugins.limited_pool import die_with_parent
 from sapwood.plugins.loader import PluginInfo, connector_spec, list_plugins, plugins_fingerprint
 from sapwood.sdk.connector import ConnectorSpec, PullRequest
 from sapwood.sdk.errors import ConnectorError

@@ -1,11 +1,12 @@
-"""The entity index: which chunk or summary mentions what, under one id for each person or thing."""
+"""The entity index: which chunk or summary mentions what, under one id for each person or thing; and who is who."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sapwood.store.database import Database
+from sapwood.text.entities import canonical_id
 
 __all__ = ["EntityStore", "Mention"]
 
@@ -25,11 +26,79 @@ class EntityStore:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    def put(self, node_id: str, node_kind: str, mentions: Iterable[Mention], timestamp_ms: int | None) -> None:
-        """All mentions of a node, in place of those that it had."""
-        self._db.run("DELETE FROM mem_tree_entity_index WHERE node_id = ?", (node_id,))
+    def put(self, node_id: str, node_kind: str, mentions: Iterable[Mention], timestamp_ms: int | None) -> bool:
+        """All mentions of a node, in place of those that it had; True when they are others."""
+        rows = [(m.entity_id, node_id, node_kind, m.kind, m.surface, m.score, timestamp_ms) for m in mentions]
+        before = {
+            row[0] for row in self._db.rows("SELECT entity_id FROM mem_tree_entity_index WHERE node_id = ?", (node_id,))
+        }
+        if before:
+            self._db.run("DELETE FROM mem_tree_entity_index WHERE node_id = ?", (node_id,))
         self._db.run_many(
             "INSERT OR REPLACE INTO mem_tree_entity_index (entity_id, node_id, node_kind, entity_kind, surface, score, timestamp_ms) "
             "VALUES (?,?,?,?,?,?,?)",
-            [(m.entity_id, node_id, node_kind, m.kind, m.surface, m.score, timestamp_ms) for m in mentions],
+            rows,
         )
+        return before != {row[0] for row in rows}
+
+    # -- people ---------------------------------------------------------------------------------------------------
+
+    def add_people(self, people: Iterable[Any]) -> None:
+        """Names and addresses out of an item's metadata; a name with one address only is an alias of the address.
+
+        The outcome does not depend on the order in which items come.
+        """
+        for person in people:
+            name, address = (" ".join(str(value or "").split()) for value in (person.name, person.address))
+            if (
+                not name
+                or self._db.run("INSERT OR IGNORE INTO mem_tree_people (name, address) VALUES (?, ?)", (name, address))
+                == 0
+            ):
+                continue
+            if address:
+                # A second address makes the name ambiguous: then it stands for nobody in particular.
+                self._db.run(
+                    "INSERT INTO mem_tree_entity_aliases (alias_id, entity_id, origin) VALUES (?, ?, 'metadata') ON CONFLICT (alias_id) DO UPDATE "
+                    "SET entity_id = '' WHERE origin = 'metadata' AND entity_id != excluded.entity_id",
+                    (canonical_id("person", name), canonical_id("email", address)),
+                )
+
+    def people_count(self) -> int:
+        """How many pairs of name and address there are."""
+        return int(self._db.value("SELECT count(*) FROM mem_tree_people"))
+
+    def people_names(self) -> list[str]:
+        """Every name that an item's metadata gave, sorted."""
+        return [row[0] for row in self._db.rows("SELECT DISTINCT name FROM mem_tree_people ORDER BY name")]
+
+    # -- tags in the vault ----------------------------------------------------------------------------------------
+
+    def mark_untagged(self, chunk_id: str) -> None:
+        """The chunk's note does not show its entities yet."""
+        self._db.run("INSERT OR IGNORE INTO mem_tree_note_tags (chunk_id) VALUES (?)", (chunk_id,))
+
+    def untagged(self, limit: int) -> list[str]:
+        """Chunks whose notes do not show their entities yet."""
+        return [
+            row[0]
+            for row in self._db.rows("SELECT chunk_id FROM mem_tree_note_tags ORDER BY chunk_id LIMIT ?", (limit,))
+        ]
+
+    def forget_untagged(self, chunk_ids: list[str]) -> None:
+        """They do now, or are gone."""
+        self._db.run_many("DELETE FROM mem_tree_note_tags WHERE chunk_id = ?", [(chunk_id,) for chunk_id in chunk_ids])
+
+    def shown(self, chunk_ids: list[str]) -> dict[str, list[tuple[str, str]]]:
+        """`(kind, surface)` of the entities of chunks, the surest first."""
+        import json
+
+        rows = self._db.rows(
+            "SELECT node_id, entity_kind, surface FROM mem_tree_entity_index WHERE node_id IN (SELECT value FROM json_each(?)) "
+            "ORDER BY node_id, score DESC, entity_id",
+            (json.dumps(chunk_ids),),
+        )
+        found: dict[str, list[tuple[str, str]]] = {}
+        for node_id, kind, surface in rows:
+            found.setdefault(node_id, []).append((kind, surface))
+        return found

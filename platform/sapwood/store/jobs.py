@@ -218,10 +218,11 @@ class JobStore:
         )
 
     def is_working(self) -> bool:
-        """True while a job is ready or runs; two look-ups in indexes of just these."""
+        """True while a job is ready or runs, or has failed and is to be tried again; look-ups in indexes of just these."""
         return bool(
             self._db.value(
-                "SELECT EXISTS (SELECT 1 FROM mem_tree_jobs WHERE status = 'ready') OR EXISTS (SELECT 1 FROM mem_tree_jobs WHERE status = 'running')"
+                "SELECT EXISTS (SELECT 1 FROM mem_tree_jobs WHERE status = 'ready') OR EXISTS (SELECT 1 FROM mem_tree_jobs WHERE status = 'running') "
+                "OR EXISTS (SELECT 1 FROM mem_tree_jobs WHERE status = 'deferred' AND attempts > 0)"
             )
         )
 

@@ -231,6 +231,12 @@ MIGRATIONS: tuple[str, ...] = (
     UPDATE mem_tree_passages SET text_hash = -passage_id;
     CREATE TABLE mem_tree_dropped_passages (passage_id INTEGER PRIMARY KEY);
     ALTER TABLE mem_tree_jobs ADD COLUMN again INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE mem_tree_people (
+        name TEXT NOT NULL,
+        address TEXT NOT NULL,
+        PRIMARY KEY (name, address)
+    ) WITHOUT ROWID;
+    CREATE TABLE mem_tree_note_tags (chunk_id TEXT PRIMARY KEY) WITHOUT ROWID;
     """,
 )
 

@@ -114,12 +114,13 @@ def canonical_id(kind: str, surface: str) -> str:
     return f"{kind}:{text.lower()}"
 
 
-def find_entities(text: str, names: Iterable[str] = ()) -> list[Entity]:
+def find_entities(text: str, names: Iterable[str] = (), spans: Iterable[tuple[str, int, int]] = ()) -> list[Entity]:
     """Every mention, by place; where two overlap, the one that was found by the surer rule.
 
     Args:
         text: of a chunk.
         names: people and things that are known already: senders, participants, profiles.
+        spans: `(kind, start, end)` of names that a segmenter or a model has found.
     """
     candidates: list[Entity] = []
     for start, end in _windows(text, ("http://", "https://", "HTTP"), 0, 2100):
@@ -132,6 +133,7 @@ def find_entities(text: str, names: Iterable[str] = ()) -> list[Entity]:
         for start, end in _windows(text, signs, before, after):
             candidates += [Entity(kind, match[0], *match.span()) for match in pattern.finditer(text, start, end)]
     candidates += _known(text, names)
+    candidates += [Entity(kind, text[start:end], start, end, 0.5) for kind, start, end in spans]
     candidates += _capitalised(text)
     return _without_overlaps(candidates)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +33,7 @@ _OURS = frozenset(
         "headings",
         "pages",
         "tags",
+        "entities",
         "sha256",
         "edited",
         "schema",
@@ -64,6 +67,21 @@ class ChunkNote:
     sha256: str
     body: str
     edited: bool = False
+    entities: tuple[tuple[str, str], ...] = ()
+
+
+_TAGGED = ("person", "organization", "location", "product", "event", "hashtag")
+_MOST_TAGS = 20
+
+
+def entity_tags(entities: Iterable[tuple[str, str]]) -> list[str]:
+    """`kind/Value-With-Capitals` for people, places and things, at most twenty; letters of all scripts are kept."""
+    tags: list[str] = []
+    for kind, surface in entities:
+        words = re.findall(r"[\w]+", surface)
+        if kind in _TAGGED and words:
+            tags.append(f"{kind}/" + "-".join(word[0].upper() + word[1:] for word in words))
+    return list(dict.fromkeys(tags))[:_MOST_TAGS]
 
 
 def body_sha256(body: str) -> str:
@@ -98,7 +116,11 @@ def compose(note: ChunkNote, user_fields: dict[str, Any] | None = None, user_tag
     if note.pages:
         fields["pages"] = list(note.pages)
     ours = [f"source/{source_slug(note.source_id)}", *note.tags]
+    named = [tag for tag in entity_tags(note.entities) if tag not in ours]
+    ours += named
     fields["tags"] = [*ours, *(tag for tag in user_tags if tag not in ours)]
+    if named:
+        fields["entities"] = named  # says which of the tags are not the user's
     fields["sha256"] = note.sha256
     fields["edited"] = note.edited
     fields["schema"] = SCHEMA
@@ -117,10 +139,13 @@ class ReadNote:
     user_fields: dict[str, Any] | None = None
     tags: tuple[str, ...] = ()
     damaged: str = ""
+    entities: tuple[str, ...] = ()
 
     def user_tags(self, ours: tuple[str, ...]) -> tuple[str, ...]:
         """The tags that are not ours."""
-        return tuple(tag for tag in self.tags if tag not in ours and not tag.startswith("source/"))
+        return tuple(
+            tag for tag in self.tags if tag not in ours and tag not in self.entities and not tag.startswith("source/")
+        )
 
 
 def read(data: bytes) -> ReadNote:
@@ -140,6 +165,11 @@ def read(data: bytes) -> ReadNote:
     kept = (
         tuple(str(tag).lstrip("#") for tag in tags or () if str(tag).strip()) if isinstance(tags, list | None) else ()
     )
+    named = fields.get("entities")
+    entities = tuple(str(tag) for tag in named) if isinstance(named, list) else ()
     return ReadNote(
-        body, {key: value for key, value in fields.items() if isinstance(key, str) and key not in _OURS}, kept
+        body,
+        {key: value for key, value in fields.items() if isinstance(key, str) and key not in _OURS},
+        kept,
+        entities=entities,
     )
