@@ -34,6 +34,13 @@ FACTS = [
     ("txt/big5.txt", ["繁體中文" * 17], []),
     ("txt/fake-text-utf-16-le.txt", ["This is a test document"], ["\x00"]),
     ("txt/whatsapp_chat.txt", ["James", "Hi here", "05.05.23", "11/8/21"], ["Media omitted", "This message was deleted"]),
+    ("eml/mime-different-plain-html.eml", ["This is the text/plain part.", "Example MIME Email", "2024-10-01T17:34:56Z"], ["text/html part"]),
+    ("eml/mime-word-encoded-subject.eml", ["Simple email with ☸☿ Unicode subject"], ["=?"]),
+    ("eml/test-iso-8601-date.eml", ["2025-07-29T12:42:06Z"], []),
+    ("eml/mime-multipart-digest.eml", ["Example Multipart Digest Email", "First Message", "eve@example.com", "Second Message", "frank@example.com", "Third Message", "grace@example.com", "This is the third message in the digest."], []),
+    ("eml/005.eml", ["『世界人権宣言』", "invalid--1--"], ["\x00"]),
+    ("eml/gmail.eml", ["Hello", "> Hi", "2012-04-02T16:21:52Z"], []),
+    ("eml/testWINMAIL.dat", ["quick.doc", "quick.html", "quick.pdf", "quick.txt", "quick.xml"], ["\x00", "\ufffd"]),
     ("html/testHTMLNoisyMetaEncoding_1.html", ["وأعرب الاتحاد الجزائري"], ["mso-", "v\\:", "{"]),
     ("html/testHTML_charset_utf16le.html", ["This is a sample text"], []),
     ("html/html_rich_table_cells.html", ["Rich Table Cells in HTML", "Basic duck facts", "Pond<br>Marsh<br>Riverbank | Fly south in winter<br>Build nest on ground"], []),
@@ -69,8 +76,6 @@ def test_what_stands_once_is_said_once(imported: ImportedCorpus, path: str, once
         ("pdf/ocr_test.pdf", "failed", "no text layer (scanned?)"),
         ("pdf/T02-02_002_page-tree-kids-links-recursive.pdf", "failed", "damaged"),
         ("json/broken-json-note.json", "failed", "line 8"),
-        ("eml/gmail.eml", "skipped", ".eml"),
-        ("eml/testWINMAIL.dat", "skipped", ".dat"),
         ("zip/gbk.zip!/审计压缩包文件检索测试/集团邮件审计系统2021年自动巡检需求文档_V4.0.doc", "skipped", "empty"),
     ],
 )
@@ -204,3 +209,29 @@ def test_a_zip_in_a_zip_is_opened_and_both_pages_of_one_title_survive(imported: 
 def test_searches_find_the_file(imported: ImportedCorpus, query: str, path: str) -> None:
     refs = [hit["source_ref"] for hit in imported.search(query, "--limit", "10")]
     assert any(ref.startswith(path) for ref in refs), refs
+
+
+def test_an_mbox_is_one_source_of_as_many_mails_as_it_holds(imported: ImportedCorpus) -> None:
+    found = imported.search("Body of message", "--limit", "50", "--unit", "item")
+    mails = {hit["title"]: hit for hit in found if hit["source_id"].endswith("mbox/issue1189.mbox.txt")}
+    dates = ["2025-09-26T17:18:40Z", "2025-09-26T17:19:25Z", "2025-09-26T17:19:39Z", "2025-09-26T17:19:54Z"]
+    assert {title: hit["date"] for title, hit in mails.items()} == {
+        f"Message {n}": date for n, date in enumerate(dates, 1)
+    }
+    assert "Attachment.zip" in imported.search("Body of message 2")[0]["content"]
+    unmunged = imported.search("From Russia with love", "--unit", "item")
+    bodies = {hit["title"]: hit["content"] for hit in unmunged if hit["source_id"].endswith("unmunged.mbox.txt")}
+    assert set(bodies) == {
+        "This is a test message with an unmunged From line",
+        "Another test message with an unmunged From line",
+    }
+    assert all("From Russia with love" in body for body in bodies.values())
+
+
+def test_several_charsets_of_one_mail_are_each_read_in_theirs(imported: ImportedCorpus) -> None:
+    assert imported.text("eml/005.eml").count("Test message") == 3
+
+
+def test_a_mail_without_a_date_has_its_files_and_says_so(imported: ImportedCorpus) -> None:
+    hit = imported.item("eml/rfc822-no-date.eml")[0]
+    assert hit["date_source"] == "file" and hit["source_kind"] == "email"

@@ -16,6 +16,7 @@ from sapwood.sdk.canonicalise import (
     canonicalise_chat,
     canonicalise_document,
     canonicalise_email,
+    mail_segments,
 )
 from sapwood.sdk.connector import (
     API_VERSION,
@@ -131,6 +132,7 @@ __all__ = [
     "canonicalise_email",
     "decode_text",
     "hookimpl",
+    "mail_segments",
 ]
 
 _PYDANTIC = {"ConnectorConfig", "CheckpointModel", "SecretReference"}

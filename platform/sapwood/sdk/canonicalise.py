@@ -15,6 +15,7 @@ __all__ = [
     "canonicalise_chat",
     "canonicalise_document",
     "canonicalise_email",
+    "mail_segments",
 ]
 
 
@@ -89,9 +90,15 @@ def canonicalise_email(
         return None
     if all(m.at for m in kept):
         kept.sort(key=lambda m: m.at.timestamp() if m.at else 0.0)
+    segments, people = mail_segments(kept)
+    return _dated(item_id, source_id, scope, Kind.EMAIL, title, segments, metadata, people, DateSource.HEADER)
+
+
+def mail_segments(mails: Iterable[MailMessage]) -> tuple[tuple[Segment, ...], tuple[Person, ...]]:
+    """A segment a mail with its headers, and everybody who sent or got one, with roles."""
     segments = []
     people: dict[tuple[str, str], Person] = {}
-    for mail in kept:
+    for mail in mails:
         headers = [("To", ", ".join(mail.to))] if mail.to else []
         headers += [("Cc", ", ".join(mail.cc))] if mail.cc else []
         headers.append(("Subject", mail.subject))
@@ -99,17 +106,7 @@ def canonicalise_email(
         for role, addresses in (("sender", (mail.sender,)), ("recipient", mail.to), ("cc", mail.cc)):
             for address in filter(None, addresses):
                 people.setdefault((role, address), _mailbox(address, role))
-    return _dated(
-        item_id,
-        source_id,
-        scope,
-        Kind.EMAIL,
-        title,
-        tuple(segments),
-        metadata,
-        tuple(people.values()),
-        DateSource.HEADER,
-    )
+    return tuple(segments), tuple(people.values())
 
 
 def canonicalise_document(

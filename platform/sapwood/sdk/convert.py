@@ -117,6 +117,7 @@ class Converted:
         warnings: damaged pages, missing parts.
         truncated: why something was cut.
         members: for archives; `segments` is then empty.
+        one_source: the members belong to one source, this file, as the mails of an mbox do.
     """
 
     title: str = ""
@@ -131,6 +132,7 @@ class Converted:
     warnings: tuple[str, ...] = ()
     truncated: str = ""
     members: tuple[Member, ...] = ()
+    one_source: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "created", _utc(self.created, "created"))
@@ -157,6 +159,7 @@ class Converted:
             "media_type": self.media_type,
             "warnings": list(self.warnings),
             "truncated": self.truncated,
+            "one_source": self.one_source,
             "members": [
                 [m.name, m.path, m.size, m.modified and m.modified.isoformat(), m.skipped] for m in self.members
             ],
@@ -177,5 +180,6 @@ class Converted:
             media_type=data["media_type"],
             warnings=tuple(data["warnings"]),
             truncated=data["truncated"],
+            one_source=data.get("one_source", False),
             members=tuple(Member(m[0], m[1], m[2], _moment(m[3]), m[4]) for m in data["members"]),
         )

@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 
 from sapwood.sdk import Converted, ConvertFile, Person, Segment, decode_text
 from sapwood.sdk.sources import Kind
+from sapwood_documents import mbox
 from sapwood_documents.reading import is_text, read_text
+from sapwood_documents.transcripts import as_transcript
 
 # "[05.05.23, 15:48:11] James: Hi" and "11/8/21, 9:41 AM - User name: Hi"
 _STAMP = r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?\s+\d{1,2}:\d{2}(?::\d{2})?(?:[\s_\u202f\u00a0]*[AaPp]\.?[Mm]\.?)?"
@@ -27,10 +29,14 @@ _UNAMBIGUOUS = re.compile(r"^(\d{4})[./-](\d{1,2})[./-](\d{1,2}),?\s+(\d{1,2}):(
 
 
 def convert(file: ConvertFile) -> Converted:
-    """The text as one segment, or a chat with a segment a message."""
+    """The text as one segment; a chat or a transcript with a segment a message; an mbox under another name as such."""
+    with open(file.path, "rb") as stream:
+        if mbox.looks_like_mbox(stream.read(4096)):
+            return mbox.convert(file)
     text = read_text(file).replace("\r\n", "\n").replace("\r", "\n")
-    chat = _as_chat(text)
-    return chat or Converted(segments=(Segment("text", text),), media_type="text/plain")
+    return (
+        _as_chat(text) or as_transcript(text) or Converted(segments=(Segment("text", text),), media_type="text/plain")
+    )
 
 
 def looks_like_text(path: str) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 
 from sapwood.sdk import Attachment, Converted, ConvertError, ConvertFile, Person, Segment
 from sapwood_documents.html import markdown_table
+from sapwood_documents.packages import parse_xml, refuse_bombs
 from sapwood_documents.word_core import CoreProperties
 from sapwood_documents.word_styles import Numbering, Styles, W
 
@@ -45,7 +46,7 @@ def convert(file: ConvertFile) -> Converted:
     with open(file.path, "rb") as stream:
         if stream.read(8) == _OLE:
             source = _decrypted(file)
-    _refuse_bombs(source, file)
+    refuse_bombs(source, file, "Word document")
     try:
         document = docx.Document(source)
     except (PackageNotFoundError, zipfile.BadZipFile, KeyError, ValueError) as error:
@@ -96,25 +97,6 @@ def _decrypted(file: ConvertFile) -> BytesIO:
     raise ConvertError(
         "encrypted", f"is an encrypted Word document {given}", "Give its password with --password env:NAME."
     )
-
-
-def _refuse_bombs(source: Any, file: ConvertFile) -> None:
-    """zipfile never inflates a member beyond the size in its header, so the sum of those bounds what is read."""
-    try:
-        with zipfile.ZipFile(source) as archive:
-            size = sum(info.file_size for info in archive.infolist())
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
-        raise ConvertError(
-            "damaged",
-            "is damaged: its end is missing or it is no Word document",
-            "Copy it again from where it came from.",
-        ) from error
-    if size > file.limits.unpacked_bytes:
-        raise ConvertError(
-            "too_large",
-            f"is too large when unpacked ({size / 1e6:,.0f} MB, the limit is {file.limits.unpacked_bytes / 1e6:,.0f} MB)",
-            "Split it.",
-        )
 
 
 class _Reader:
@@ -324,7 +306,7 @@ class _Reader:
         for ending in ("header", "footer"):
             for part in self._parts(ending):
                 self._links = part.rels
-                text = self._blocks(part.element if hasattr(part, "element") else _parse(part.blob))
+                text = self._blocks(part.element if hasattr(part, "element") else parse_xml(part.blob))
                 if text.strip():
                     found.setdefault(text)
         return "\n\n".join(found)
@@ -339,13 +321,7 @@ class _Reader:
         if not parts:
             return None
         self._links = parts[0].rels
-        return parts[0].element if hasattr(parts[0], "element") else _parse(parts[0].blob)
-
-
-def _parse(blob: bytes) -> Any:
-    from lxml import etree
-
-    return etree.fromstring(blob, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False))
+        return parts[0].element if hasattr(parts[0], "element") else parse_xml(parts[0].blob)
 
 
 def _block_children(parent: Any) -> Iterator[Any]:

@@ -62,7 +62,7 @@ _HONEST_RATIO = 10
 
 
 def _is_archive(name: str) -> bool:
-    return name.lower().endswith((".zip", ".gz"))
+    return name.lower().endswith((".zip", ".gz", ".mbox", ".mbx"))
 
 
 class FolderConfig(ConnectorConfig):
@@ -256,9 +256,10 @@ class FolderConnector:
         return entry._replace(size=info.st_size, mtime_ns=info.st_mtime_ns)
 
     def _file(self, ctx: RunContext, entry: Entry) -> ConvertFile:
-        workdir, limits = "", self._limits
+        # Any file may turn out to hold others, such as an mbox that is called .txt.
+        workdir = str(ctx.tmp / hashlib.sha256(entry.path.encode("utf-8", "surrogatepass")).hexdigest()[:16])
+        limits = self._limits
         if _is_archive(entry.path):
-            workdir = str(ctx.tmp / hashlib.sha256(entry.path.encode("utf-8", "surrogatepass")).hexdigest()[:16])
             # An honest archive of pictures is large and unpacks to little more; a bomb is small and unpacks to much.
             limits = replace(limits, unpacked_bytes=max(limits.unpacked_bytes, _HONEST_RATIO * entry.size))
         return ConvertFile(
@@ -314,7 +315,13 @@ class FolderConnector:
         yield self._event(listing.id_for(scope, path, digest), path, mark, found, scope)
 
     def _event(
-        self, item_id: str, path: str, mark: Fingerprint, found: Converted | ConvertError | None, scope: str
+        self,
+        item_id: str,
+        path: str,
+        mark: Fingerprint,
+        found: Converted | ConvertError | None,
+        scope: str,
+        source_id: str = "",
     ) -> Event:
         if found is None:
             extension = path.rpartition("/")[2].rpartition(".")[2].lower() if "." in path.rpartition("/")[2] else ""
@@ -328,7 +335,7 @@ class FolderConnector:
             return Failed(
                 item_id, scope, ItemError(found.code, found.message, found.next_step, "convert", found.retryable), mark
             )
-        source = _source(item_id, path, mark, found, scope)
+        source = _source(item_id, source_id or item_id, path, mark, found, scope)
         return source if source is not None else Skipped(item_id, scope, "holds no text", mark)
 
     def _members(
@@ -369,7 +376,8 @@ class FolderConnector:
                 yield from self._members(ctx, listing, name, mark, file, inner, scope, depth + 1)
             else:
                 inside = replace(mark, locator=name)
-                yield self._event(listing.id_for(scope, name, mark.digest), name, inside, inner, scope)
+                source_id = f"{scope}:{display_path(path)}" if found.one_source else ""
+                yield self._event(listing.id_for(scope, name, mark.digest), name, inside, inner, scope, source_id)
             Path(member.path).unlink(missing_ok=True)
 
     def _member_file(self, member: Member, limits: ConvertLimits) -> ConvertFile:
@@ -412,7 +420,9 @@ def _moment(mtime_ns: int) -> datetime | None:
         return None
 
 
-def _source(item_id: str, path: str, mark: Fingerprint, found: Converted, scope: str) -> CanonicalisedSource | None:
+def _source(
+    item_id: str, source_id: str, path: str, mark: Fingerprint, found: Converted, scope: str
+) -> CanonicalisedSource | None:
     segments = tuple(s for s in found.segments if s.text.strip())
     if not segments:
         return None
@@ -421,7 +431,8 @@ def _source(item_id: str, path: str, mark: Fingerprint, found: Converted, scope:
     moment, source = found.date(_moment(mark.mtime_ns))
     times = _range(segments)
     if times and source is DateSource.FILE:  # what its messages say is worth more than the file's time
-        moment, source = times[1 if found.kind == "document" else 0], DateSource.SAID
+        moment = times[1 if found.kind == "document" else 0]
+        source = DateSource.HEADER if found.kind == "email" else DateSource.SAID
     folders = path.replace("!/", "/").split("/")[:-1]
     metadata = Metadata(
         timestamp=moment,
@@ -440,7 +451,7 @@ def _source(item_id: str, path: str, mark: Fingerprint, found: Converted, scope:
     )
     paged = tuple(replace(s, ref=f"{path}#page={s.page}") if s.page and not s.ref else s for s in segments)
     return CanonicalisedSource(
-        item_id, item_id, scope, found.kind, " ".join(found.title.split()) or stem, paged, metadata
+        item_id, source_id, scope, found.kind, " ".join(found.title.split()) or stem, paged, metadata
     )
 
 
