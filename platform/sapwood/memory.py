@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sapwood.checks import Check, Report
 from sapwood.clock import from_ms, iso_z, now, now_ms, zone
 from sapwood.config import Settings, load_settings
-from sapwood.errors import ConfigurationError, DamagedStoreError, NotFoundError, WorkspaceError
+from sapwood.errors import ConfigurationError, DamagedStoreError, NotFoundError, WorkspaceBusyError, WorkspaceError
 from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
 from sapwood.store.items import ItemStore
@@ -22,6 +22,7 @@ from sapwood.vault.manifest import manifest_files
 from sapwood.workspace import Workspace
 
 if TYPE_CHECKING:
+    from sapwood.bulk.backup import BackupReport
     from sapwood.bulk.importing import ImportOptions, ImportReport
     from sapwood.ingest.edits import VaultChanges
     from sapwood.recall.hits import QueryResponse, RetrievalHit
@@ -274,11 +275,19 @@ class Memory:
         """Make chunks.db anew from the vault, also when it is damaged.
 
         The old database is kept beside the new one as `chunks.db.before-rebuild`.
+
+        Raises:
+            WorkspaceBusyError: another process works on its jobs; what it writes would go into the old one.
         """
         from sapwood.ingest.edits import recover
         from sapwood.ingest.rebuild import rebuild
+        from sapwood.jobs.owner import living
 
         with self.workspace.writer_lock(self.settings.lock_wait_seconds):
+            if workers := living(self.workspace.memory_tree / "owners"):
+                raise WorkspaceBusyError(
+                    f"the workspace {self.workspace.root}", f"process {workers[0].partition('-')[0]} does its slow work", "Stop it first, then rebuild."
+                )  # fmt: skip
             if self.workspace.database.exists():
                 try:
                     recover(self.workspace, self.database)
@@ -296,6 +305,19 @@ class Memory:
             facts={"items": report.items, "chunks": report.chunks, "edits": report.edits, "lost": len(report.lost), "unclaimed": len(report.unclaimed)},
         )  # fmt: skip
         return Report((summary, *lost, *stray))
+
+    def back_up(self, target: Path, *, vectors: bool = False) -> BackupReport:
+        """Write the whole workspace into one file, while others go on; see `bulk.backup.back_up`."""
+        from sapwood.bulk.backup import back_up
+
+        return back_up(self.workspace, self.database, target, vectors=vectors)
+
+    @staticmethod
+    def restore(source: Path, workspace: Path | None = None) -> BackupReport:
+        """Unpack a backup into a workspace that does not exist yet; see `bulk.backup.restore`."""
+        from sapwood.bulk.backup import restore
+
+        return restore(Workspace.locate(workspace), source)
 
     def settle_edit(self, chunk_id: str, choice: str) -> bool:
         """Decide about an edit that waits because its source changed: `keep` or `drop`. False when none waits."""

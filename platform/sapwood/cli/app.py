@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from sapwood import __version__
+from sapwood.cli.backup import backup, restore
 from sapwood.cli.commands import Commands, open_memory, with_common_options
 from sapwood.cli.console import (
     DONE,
@@ -228,7 +229,7 @@ def edits_drop(chunk: str, workspace: Path | None, as_json: bool, debug: bool) -
     _settle(chunk, "drop", workspace, as_json, debug)
 
 
-for command in (jobs, work, explain, embed):
+for command in (jobs, work, explain, embed, backup, restore):
     app.add_command(command)
 
 

@@ -13,7 +13,7 @@ from types import TracebackType
 
 from sapwood.workspace import FILE_MODE, FOLDER_MODE, writing
 
-__all__ = ["Owner", "is_dead"]
+__all__ = ["Owner", "is_dead", "living"]
 
 
 class Owner:
@@ -42,6 +42,12 @@ class Owner:
     ) -> None:
         self._file.unlink(missing_ok=True)
         os.close(self._handle)
+
+
+def living(folder: Path) -> list[str]:
+    """The owners whose processes live."""
+    names = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else []
+    return [name for name in names if not is_dead(folder, name)]
 
 
 def is_dead(folder: Path, worker_id: str) -> bool:

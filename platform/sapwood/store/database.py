@@ -79,6 +79,27 @@ class Database:
             database._migrate()
         return database
 
+    @classmethod
+    def open_other(cls, path: Path) -> Database:
+        """Another database of the workspace, to be read; it has no migrations of ours."""
+        import apsw
+
+        with _mapped(path):
+            connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+            connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+            return cls(connection, path)
+
+    def copy_to(self, target: Path) -> None:
+        """The whole database as of one moment, into a new file; others may go on writing."""
+        import apsw
+
+        os.close(os.open(target, os.O_CREAT | os.O_RDWR, 0o600))
+        with _mapped(target):
+            copy = apsw.Connection(str(target))
+            with copy.backup("main", self._connection, "main") as backup:
+                backup.step(-1)
+            copy.close()
+
     def version(self) -> int:
         """The number of the last migration."""
         return int(self.value("PRAGMA user_version"))
@@ -190,15 +211,9 @@ class Database:
                 self.run(f"PRAGMA user_version = {number + 1}")
 
     def _back_up(self, version: int) -> None:
-        import apsw
-
         target = self.path.with_name(f"{self.path.name}.v{version}.backup")
         target.unlink(missing_ok=True)
-        os.close(os.open(target, os.O_CREAT | os.O_RDWR, 0o600))
-        copy = apsw.Connection(str(target))
-        with copy.backup("main", self._connection, "main") as backup:
-            backup.step(-1)
-        copy.close()
+        self.copy_to(target)
 
 
 @contextlib.contextmanager
