@@ -44,6 +44,16 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     embedder_idle_seconds: Annotated[
         float, Meta(ge=1, description="How long the embedder's process stays without work.")
     ] = 300.0
+    language_model: Annotated[
+        str,
+        Meta(description="Asked where rules cannot decide whether a chunk matters: ollama:NAME, openai:NAME, or none."),
+    ] = "none"
+    language_url: Annotated[
+        str, Meta(description="Address of its server; Ollama's own when empty, none for openai.")
+    ] = ""
+    language_key: Annotated[
+        str, Meta(description="Key of its server, as env:NAME, file:/path or keyring:service/user.")
+    ] = ""
     lock_wait_seconds: Annotated[float, Meta(ge=0, description="How long a command waits for another that writes.")] = (
         15.0
     )

@@ -370,7 +370,7 @@ class Memory:
         owners = self.workspace.memory_tree / "owners"
         with (
             open_handlers(self.workspace) as handlers,
-            Workers(lambda: Database.open(path), owners, handlers, LANES) as workers,
+            Workers(lambda: Database.open(path), owners, handlers.by_kind, LANES, handlers.on_idle) as workers,
         ):
             if drain:
                 workers.drain(stopped)

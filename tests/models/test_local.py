@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.models.embedder import EmbedderMisconfigured, EmbedderStuck, unit_vector
+from sapwood.models.embedder import EmbedderStuck, unit_vector
+from sapwood.models.http import ModelMisconfigured
 from sapwood.models.local import LocalEmbedder
 from sapwood.models.wire import LOCK_NAME, SOCKET_NAME, Answer, Request
 
@@ -163,7 +164,7 @@ def test_an_answer_that_does_not_fit_is_refused(hashing: LocalEmbedder, monkeypa
         (Answer(error="cannot be loaded (x)"), "cannot be loaded"),
     ):
         monkeypatch.setattr(LocalEmbedder, "_ask", lambda self, request, answer=answer: answer)
-        with pytest.raises(EmbedderMisconfigured, match=cause):
+        with pytest.raises(ModelMisconfigured, match=cause):
             hashing.encode(["words"])
     assert Request("m", []).texts == []
 

@@ -15,7 +15,7 @@ import pytest
 from sapwood.config import Settings
 from sapwood.errors import ConfigurationError
 from sapwood.models.choice import open_embedder
-from sapwood.models.embedder import EmbedderMisconfigured, EmbedderUnavailable
+from sapwood.models.http import ModelMisconfigured, ModelUnavailable
 
 Reply = tuple[int, dict[str, str], bytes]
 
@@ -101,7 +101,7 @@ def test_a_server_that_is_busy_is_asked_again_later(
     server: Server, tmp_path: Path, reply: Reply, retry_after: float | None
 ) -> None:
     server.reply = lambda path, body: reply
-    with pytest.raises(EmbedderUnavailable) as told:
+    with pytest.raises(ModelUnavailable) as told:
         _openai(server, tmp_path).encode(["x"])
     assert told.value.retry_after == retry_after
 
@@ -109,14 +109,14 @@ def test_a_server_that_is_busy_is_asked_again_later(
 def test_a_server_that_is_down_or_slow_is_unavailable(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sapwood.models.remote._READ_SECONDS", 0.3)
+    monkeypatch.setattr("sapwood.models.remote._SECONDS", 0.3)
     hold = threading.Event()
     server.reply = lambda path, body: (hold.wait(5), (200, {}, b""))[1]
-    with pytest.raises(EmbedderUnavailable, match="in time"):
+    with pytest.raises(ModelUnavailable, match="in time"):
         _openai(server, tmp_path).encode(["x"])
     hold.set()
     down = open_embedder("openai:m", Settings(embedding_url="http://127.0.0.1:9/v1"), tmp_path)
-    with pytest.raises(EmbedderUnavailable, match="cannot be reached"):
+    with pytest.raises(ModelUnavailable, match="cannot be reached"):
         down.encode(["x"])
 
 
@@ -132,7 +132,7 @@ def test_a_server_that_is_down_or_slow_is_unavailable(
 )  # fmt: skip
 def test_nonsense_is_told_and_not_asked_again(server: Server, tmp_path: Path, reply: Reply, cause: str) -> None:
     server.reply = lambda path, body: reply
-    with pytest.raises(EmbedderMisconfigured, match=cause):
+    with pytest.raises(ModelMisconfigured, match=cause):
         _openai(server, tmp_path).encode(["x", "y"])
     assert len(server.seen) == 1
 

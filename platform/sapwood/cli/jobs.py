@@ -86,6 +86,10 @@ def explain(chunk: str, workspace: Path | None, as_json: bool, debug: bool) -> N
         say(f"{found['chunk_id']}  {found['total']:.3f}  {verdict} (band: {found['band']})")
         for name, signal in found["signals"].items():
             say(f"  {name:20s} {signal['value']:.3f} x {signal['weight']:g}")
+        if found["importance"] is not None:
+            say(
+                f"  {'importance':20s} {found['importance']:.3f} x 2  ({found['importance_reason'] or 'a model said so'})"
+            )
         say(f"  speaks of: {', '.join(found['cues']) or 'nothing in particular'}")
         for entity in found["entities"]:
             say(f"  {entity['kind']:12s} {entity['surface']}")

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from sapwood.store.jobs import NewJob
 
-__all__ = ["EMBED", "EXTRACT", "TAG", "embedding", "followups", "tagging"]
+__all__ = ["ASK", "EMBED", "EXTRACT", "TAG", "asking", "embedding", "followups", "tagging"]
 
-EXTRACT, EMBED, TAG = "extract_chunk", "embed_passages", "tag_notes"
+EXTRACT, ASK, EMBED, TAG = "extract_chunk", "extract_with_model", "embed_passages", "tag_notes"
 _EXTRACT_PRIORITY = 60  # behind what is further along: appends, seals, digests
-_EMBED_PRIORITY, _TAG_PRIORITY = 80, 90
+_ASK_PRIORITY, _EMBED_PRIORITY, _TAG_PRIORITY = 85, 80, 90
 
 
 def followups(chunk_ids: Iterable[str]) -> list[NewJob]:
@@ -29,3 +29,8 @@ def embedding(below: int | None = None) -> NewJob:
 def tagging() -> NewJob:
     """The job that writes entities into the front matter of notes; there is only one at a time."""
     return NewJob(TAG, {}, TAG, priority=_TAG_PRIORITY)
+
+
+def asking(chunk_id: str) -> NewJob:
+    """The job that asks a language model about a chunk for which the rules cannot decide."""
+    return NewJob(ASK, {"chunk_id": chunk_id}, f"ask:{chunk_id}", lane="model", priority=_ASK_PRIORITY)

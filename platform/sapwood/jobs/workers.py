@@ -55,6 +55,7 @@ class Workers:
         handlers: what does a job, by kind. A handler gets the job and its thread's connection, and raises nothing that it
             can say as an outcome.
         lanes: number of threads by lane.
+        on_idle: called every few seconds while no job runs, with the seconds since the last one ended.
     """
 
     def __init__(
@@ -63,11 +64,15 @@ class Workers:
         owners: Path,
         handlers: Mapping[str, Handler],
         lanes: Mapping[str, int],
+        on_idle: Callable[[float], None] = lambda seconds: None,
     ) -> None:
         self._open = open_database
         self._owners = owners
         self._handlers = handlers
         self._lanes = lanes
+        self._on_idle = on_idle
+        self._running = 0
+        self._last_end = time.monotonic()
         self._changed = threading.Condition()
         self._stop = threading.Event()
         self._round = 0  # counts wake-ups, so that none is lost between a look and a wait
@@ -152,7 +157,17 @@ class Workers:
                         self._changed.wait(_POLL_SECONDS)
 
     def _do(self, job: JobRow, database: Database, store: JobStore) -> None:
-        outcome = self._outcome(job, database)
+        with self._changed:
+            self._running += 1
+        try:
+            self._settle(job, self._outcome(job, database), database, store)
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._last_end = time.monotonic()
+        self.wake()
+
+    def _settle(self, job: JobRow, outcome: Outcome, database: Database, store: JobStore) -> None:
         match outcome:
             case Done():
                 try:
@@ -167,7 +182,6 @@ class Workers:
                 store.defer(job, outcome.until_ms, outcome.reason)
             case Err():
                 self._fail(job, store, outcome)
-        self.wake()
 
     def _outcome(self, job: JobRow, database: Database) -> Outcome:
         handler = self._handlers.get(job.kind)
@@ -195,6 +209,8 @@ class Workers:
             store = JobStore(database)
             while not self._stop.wait(_POLL_SECONDS):  # finished jobs, which wake the workers, are nothing to it
                 moment = time.monotonic()
+                if not self._running:
+                    self._on_idle(moment - self._last_end)
                 try:
                     if store.wake_due(now_ms()):
                         self.wake()

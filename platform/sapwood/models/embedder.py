@@ -11,14 +11,11 @@ from array import array
 from collections.abc import Sequence
 from typing import Protocol
 
-from sapwood.errors import SapwoodError
+from sapwood.models.http import ModelError
 
 __all__ = [
     "Embedder",
-    "EmbedderError",
-    "EmbedderMisconfigured",
     "EmbedderStuck",
-    "EmbedderUnavailable",
     "Vector",
     "unit_vector",
 ]
@@ -26,23 +23,7 @@ __all__ = [
 Vector = bytes
 
 
-class EmbedderError(SapwoodError):
-    """A model could not be asked, or answered nonsense."""
-
-
-class EmbedderUnavailable(EmbedderError):
-    """Not now: down, slow, limited. `retry_after` is in seconds, None when the model does not say."""
-
-    def __init__(self, subject: str, cause: str, next_step: str = "", *, retry_after: float | None = None) -> None:
-        self.retry_after = retry_after
-        super().__init__(subject, cause, next_step)
-
-
-class EmbedderMisconfigured(EmbedderError):
-    """Asking again would fail in the same way: a wrong address, key, model or dimension."""
-
-
-class EmbedderStuck(EmbedderError):
+class EmbedderStuck(ModelError):
     """The model's process ended or hung over these texts; one of them may be the reason."""
 
 
@@ -61,7 +42,7 @@ class Embedder(Protocol):
             urgent: somebody waits for it; goes before batches that are being worked on.
 
         Raises:
-            EmbedderError: see its kinds.
+            ModelError: see its kinds.
         """
 
     def close(self) -> None:

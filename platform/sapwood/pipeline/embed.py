@@ -12,7 +12,8 @@ from sapwood.ingest.followup import embedding
 from sapwood.ingest.passages import passage_text
 from sapwood.jobs.outcome import Defer, Done, Err, Outcome
 from sapwood.models.choice import NO_MODEL, open_embedder
-from sapwood.models.embedder import Embedder, EmbedderMisconfigured, EmbedderStuck, EmbedderUnavailable, Vector
+from sapwood.models.embedder import Embedder, EmbedderStuck, Vector
+from sapwood.models.http import ModelMisconfigured, ModelUnavailable
 from sapwood.sdk.sources import Kind
 from sapwood.store.database import Database
 from sapwood.store.jobs import JobRow, JobStore
@@ -54,9 +55,9 @@ class PassageEmbedder:
                 if lowest is None and below == _TOP:
                     vectors.set_complete(model, now_ms())
                     return Done()
-        except EmbedderUnavailable as error:
+        except ModelUnavailable as error:
             return Defer(now_ms() + int(1000 * error.retry_after if error.retry_after else _RETRY_MS), str(error))
-        except (EmbedderMisconfigured, ConfigurationError) as error:
+        except (ModelMisconfigured, ConfigurationError) as error:
             return Err(str(error), retryable=False)
         except DamagedStoreError as error:
             if Path(error.subject) == self._workspace.embeddings:
@@ -128,11 +129,11 @@ def _encode(embedder: Embedder, texts: list[str]) -> list[tuple[Vector | None, s
 def _with_dims(vectors: VectorStore, model: Model, vector: Vector) -> Model:
     dims = len(vector) // array("f").itemsize
     if dims % 8:
-        raise EmbedderMisconfigured(
+        raise ModelMisconfigured(
             f"the embedding model {model.name}", f"gives {dims} numbers, which is no multiple of 8"
         )
     if model.dims and model.dims != dims:
-        raise EmbedderMisconfigured(
+        raise ModelMisconfigured(
             f"the embedding model {model.name}", f"gives {dims} numbers where it gave {model.dims} before",
             "Put the old model back, or begin anew: sapwood rebuild --vectors",
         )  # fmt: skip

@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from sapwood.clock import now_ms
-from sapwood.ingest.followup import EXTRACT, embedding, tagging
+from sapwood.config import load_settings
+from sapwood.ingest.followup import EXTRACT, asking, embedding, tagging
 from sapwood.jobs.outcome import Done, Err, Outcome, Superseded
 from sapwood.pipeline.admission import WEIGHTS
 from sapwood.pipeline.examine import Examination, Subject, examine, warm_up
 from sapwood.pipeline.known_names import KnownNames
+from sapwood.pipeline.mentions import mentions_of
 from sapwood.plugins.limited_pool import LimitedPool, TaskCrashed, TaskTimeout
 from sapwood.store.database import Database
-from sapwood.store.entities import EntityStore, Mention
+from sapwood.store.entities import EntityStore
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
 from sapwood.store.jobs import JobRow, JobStore
-from sapwood.text.entities import Entity, canonical_id
+from sapwood.workspace import Workspace
 
 __all__ = ["ChunkExtractor", "explain"]
 
@@ -26,7 +28,8 @@ _MEMORY_BYTES = 1 << 30
 class ChunkExtractor:
     """The handler: examines chunks in worker processes, so that a text over which one hangs or ends stops nothing else."""
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workspace: Workspace, workers: int) -> None:
+        self._workspace = workspace
         self._pool = LimitedPool(workers, _MEMORY_BYTES, warm_up)
         self._known = KnownNames()
 
@@ -47,7 +50,7 @@ class ChunkExtractor:
             return _poison(item, f"ends the process that examines it (exit code {error.exitcode})")
         except MemoryError:
             return _poison(item, "needs more memory to examine than it may")
-        mentions = _mentions(item, examination.entities)
+        mentions = mentions_of(item, examination.entities)
         verdict = examination.assessment
 
         def write() -> None:
@@ -64,14 +67,15 @@ class ChunkExtractor:
             if changed:
                 entities.mark_untagged(chunk_id)
             jobs = JobStore(database)
+            if verdict.band == "grey" and self._asks_a_model():
+                jobs.enqueue([asking(chunk_id)], now_ms())
             if not jobs.has_ready(EXTRACT, job.lane):  # what follows is done in one pass, once all is known
                 jobs.enqueue([embedding(), tagging()], now_ms())
 
         return Done(write)
 
-    def start(self) -> None:
-        """Start the workers."""
-        self._pool.start()
+    def _asks_a_model(self) -> bool:
+        return load_settings(self._workspace.config_file).language_model != "none"
 
     def close(self) -> None:
         """End the workers."""
@@ -102,6 +106,7 @@ def explain(database: Database, chunk_id: str) -> dict[str, Any] | None:
     if found is None:
         return None
     item, chunk = found
+    score = ItemStore(database).score(chunk_id)
     examination = examine(_subject(item, chunk, KnownNames().within(chunk.shown, database)))
     assessment = examination.assessment
     return {
@@ -113,23 +118,8 @@ def explain(database: Database, chunk_id: str) -> dict[str, Any] | None:
         "signals": {
             name: {"value": round(value, 6), "weight": WEIGHTS[name]} for name, value in assessment.signals.items()
         },
+        "importance": score.importance,
+        "importance_reason": score.importance_reason,
         "cues": list(assessment.cues),
         "entities": [{"kind": e.kind, "surface": e.surface, "score": e.score} for e in examination.entities],
     }
-
-
-def _mentions(item: ItemRow, entities: tuple[Entity, ...]) -> list[Mention]:
-    """One mention an entity, the surest; people of the item's metadata are certain."""
-    best: dict[str, Mention] = {}
-    certain: list[tuple[str, str]] = []
-    for person in item.metadata.get("people", ()):
-        certain += [("person", str(person.get("name", ""))), ("email", str(person.get("address", "")))]
-    for kind, surface in certain:
-        if surface.strip():
-            entity_id = canonical_id(kind, surface)
-            best[entity_id] = Mention(entity_id, kind, surface, 1.0)
-    for entity in entities:
-        entity_id = canonical_id(entity.kind, entity.surface)
-        if entity_id not in best or best[entity_id].score < entity.score:
-            best[entity_id] = Mention(entity_id, entity.kind, entity.surface, entity.score)
-    return list(best.values())

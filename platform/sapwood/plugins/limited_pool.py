@@ -13,6 +13,7 @@ import os
 import resource
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import TYPE_CHECKING, Any
@@ -88,6 +89,7 @@ class LimitedPool:
         self._memory_bytes = memory_bytes
         self._warm_up = warm_up
         self._pool: ProcessPool | None = None
+        self._lock = threading.Lock()
 
     @property
     def workers(self) -> int:
@@ -96,19 +98,20 @@ class LimitedPool:
 
     def start(self) -> ProcessPool:
         """Start the workers, so that they are warm by the first task."""
-        if self._pool is None:
-            from pebble import ProcessPool
+        with self._lock:
+            if self._pool is None:
+                from pebble import ProcessPool
 
-            self._pool = ProcessPool(
-                max_workers=self._workers,
-                max_tasks=_RECYCLE_AFTER,
-                initializer=_prepare_worker,
-                initargs=[self._memory_bytes],
-                context=_context(),
-            )
-            for _ in range(self._workers):
-                self._pool.schedule(self._warm_up)
-        return self._pool
+                self._pool = ProcessPool(
+                    max_workers=self._workers,
+                    max_tasks=_RECYCLE_AFTER,
+                    initializer=_prepare_worker,
+                    initargs=[self._memory_bytes],
+                    context=_context(),
+                )
+                for _ in range(self._workers):
+                    self._pool.schedule(self._warm_up)
+            return self._pool
 
     def submit(self, function: Callable[..., Any], arguments: list[Any], seconds: float) -> Any:
         """Run `function(*arguments)` in a worker; give what comes back to `result`."""
@@ -131,9 +134,10 @@ class LimitedPool:
             raise TaskCrashed(int(error.exitcode or 0)) from error
 
     def close(self) -> None:
-        """End the workers at once."""
-        if self._pool is not None:
-            self._pool.stop()  # type: ignore[no-untyped-call]
-            self._pool.join()
-            self._pool = None
+        """End the workers at once. The next task starts new ones."""
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.stop()  # type: ignore[no-untyped-call]
+            pool.join()
             gc.collect()  # its semaphores are cycles, and the system's tracker complains of those that a quick exit leaves

@@ -41,6 +41,16 @@ class EntityStore:
         )
         return before != {row[0] for row in rows}
 
+    def of_node(self, node_id: str) -> list[Mention]:
+        """The mentions of a node."""
+        return [
+            Mention(*row)
+            for row in self._db.rows(
+                "SELECT entity_id, entity_kind, surface, score FROM mem_tree_entity_index WHERE node_id = ? ORDER BY entity_id",
+                (node_id,),
+            )
+        ]
+
     # -- people ---------------------------------------------------------------------------------------------------
 
     def add_people(self, people: Iterable[Any]) -> None:

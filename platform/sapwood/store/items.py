@@ -116,6 +116,19 @@ class ChunkRow:
         return self.original if self.edited is None else self.edited
 
 
+SIGNALS = ("token_count", "unique_words", "metadata_weight", "source_weight", "interaction_weight", "entity_density")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """A chunk's total and signals, each 0 to 1, and what a model said of it; None where none was asked."""
+
+    total: float
+    signals: dict[str, float]
+    importance: float | None
+    importance_reason: str
+
+
 class ItemStore:
     """Queries over one connection; the caller holds the transaction."""
 
@@ -223,7 +236,7 @@ class ItemStore:
         """The deep score of a chunk, and what became of it: admitted or dropped."""
         self._db.run(
             "UPDATE mem_tree_score SET total = ?, token_count_signal = ?, unique_words_signal = ?, metadata_weight = ?, source_weight = ?, "
-            "interaction_weight = ?, entity_density = ?, dropped = ?, reason = ?, computed_at_ms = ? WHERE chunk_id = ?",
+            "interaction_weight = ?, entity_density = ?, dropped = ?, reason = ?, computed_at_ms = ?, llm_importance = NULL, llm_importance_reason = NULL WHERE chunk_id = ?",
             (
                 total, signals["token_count"], signals["unique_words"], signals["metadata_weight"], signals["source_weight"],
                 signals["interaction_weight"], signals["entity_density"], dropped, reason or None, now_ms, chunk_id,
@@ -242,6 +255,23 @@ class ItemStore:
                 "AND p.seq = ic.seq WHERE ic.chunk_id = ?)",
                 (chunk_id,),
             )
+
+    def put_importance(self, chunk_id: str, importance: float, reason: str) -> None:
+        """What a model said of a chunk."""
+        self._db.run(
+            "UPDATE mem_tree_score SET llm_importance = ?, llm_importance_reason = ? WHERE chunk_id = ?",
+            (importance, reason or None, chunk_id),
+        )
+
+    def score(self, chunk_id: str) -> ScoreRow:
+        """The stored score of a chunk."""
+        row = self._db.row(
+            "SELECT total, token_count_signal, unique_words_signal, metadata_weight, source_weight, interaction_weight, entity_density, "
+            "llm_importance, llm_importance_reason FROM mem_tree_score WHERE chunk_id = ?",
+            (chunk_id,),
+        )
+        assert row is not None  # every chunk has one
+        return ScoreRow(row[0], dict(zip(SIGNALS, row[1:7], strict=True)), row[7], row[8] or "")
 
     def release_chunks(self, item_no: int) -> None:
         """The item holds no chunk any more; `retire_unheld` decides which ones end."""

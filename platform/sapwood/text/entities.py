@@ -91,6 +91,7 @@ _CALENDAR = frozenset(
     """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
 october november december""".split()  # noqa: SIM905
 )
+_NO_SINGLE = _NO_NAME | _CALENDAR
 _NAME = re.compile(
     r"(?<![\w'’@#./-])[A-ZÀ-ÖØ-Þ][\w'’&-]*(?:(?: (?:of|de|van|von|der|den|la|le|du|and|&))? [A-ZÀ-ÖØ-Þ][\w'’&-]*){0,4}"
 )
@@ -188,14 +189,18 @@ def _capitalised(text: str) -> Iterator[Entity]:
     """Runs of capitalised words. A single one counts only within a sentence, where a capital means something."""
     for match in _NAME.finditer(text):
         start, words = match.start(), match[0].split(" ")
-        opening = bool(_SENTENCE_START.search(text, max(0, start - 12), start)) or start == 0
-        while words and (words[0].lower() in _NO_NAME or words[0].lower() in _CALENDAR):
+        if len(words) == 1 and words[0].lower() in _NO_SINGLE:
+            continue
+        opening = _opens_sentence(text, start)
+        while words and words[0].lower() in _NO_SINGLE:
             start += len(words[0]) + 1
             words, opening = words[1:], False
-        while words and (words[-1].lower() in _NO_NAME or words[-1].lower() in _CALENDAR):
+        while words and words[-1].lower() in _NO_SINGLE:
             words = words[:-1]
+        if len(words) == 1 and opening:
+            continue
         surface = " ".join(words).rstrip("'’&-").removesuffix("'s").removesuffix("’s")
-        if len(surface) < 2 or (len(words) == 1 and (opening or (surface.isupper() and len(surface) < 3))):
+        if len(surface) < 2 or (len(words) == 1 and surface.isupper() and len(surface) < 3):
             continue
         if _ORGANISATION.search(surface):
             kind = "organization"
@@ -206,3 +211,13 @@ def _capitalised(text: str) -> Iterator[Entity]:
         else:
             kind = "person" if len(words) <= 3 and all(w[1:].islower() for w in words) else "misc"
         yield Entity(kind, surface, start, start + len(surface), 0.5 if kind == "misc" else 0.6)
+
+
+def _opens_sentence(text: str, start: int) -> bool:
+    """True where a capital says nothing: at the beginning of a text, a line, a sentence, an item of a list."""
+    if start == 0:
+        return True
+    if start > 1 and text[start - 1] == " " and (text[start - 2].isalnum() or text[start - 2] == ","):
+        # After a word; only the number of a list's item would tell otherwise, and that has a sign behind it.
+        return False
+    return bool(_SENTENCE_START.search(text, max(0, start - 12), start))

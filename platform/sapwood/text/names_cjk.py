@@ -20,9 +20,10 @@ class ChineseName(NamedTuple):
 _RUN = re.compile(r"[\u3400-\u9fff·]{2,}")
 _KINDS = {"nr": "person", "nrt": "person", "nrfg": "person", "ns": "location", "nt": "organization"}
 # What an organisation's name ends in, where the segmenter cuts it off.
-_ORGANISATION = re.compile(
-    r"(?:有限)?(?:责任)?公司|集团|大学|学院|银行|医院|研究[所院]|委员会|协会|基金会|出版社|事务所|法院|工厂|酒店|中学|小学"
+_ORGANISATION = frozenset(
+    """公司 有限公司 集团 大学 学院 银行 医院 研究所 研究院 委员会 协会 基金会 出版社 事务所 法院 工厂 酒店 中学 小学""".split()  # noqa: SIM905
 )
+_LONGEST_ORGANISATION = 5  # words
 _PART = frozenset(("nr", "nrt", "nrfg", "ns", "nt", "nz", "n", "j"))
 _SURNAMES = frozenset(
     "王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤"
@@ -46,27 +47,30 @@ def chinese_names(text: str) -> Iterator[ChineseName]:
 
 
 def _in_run(run: str, offset: int, words: list[tuple[str, str]]) -> Iterator[ChineseName]:
+    found: list[ChineseName] = []
     at = 0
-    number = 0
-    while number < len(words):
-        word, tag = words[number]
-        kind = _KINDS.get(tag)
-        end, taken = at + len(word), 1
-        if word in _COMPOUND_SURNAMES and number + 1 < len(words) and len(words[number + 1][0]) <= 2:
-            end, taken = end + len(words[number + 1][0]), 2
-            yield ChineseName("person", offset + at, offset + end)
-        elif kind == "person" and len(word) == 1 and word in _SURNAMES:
-            title = next((t for t in _TITLES if run.startswith(t, end)), "")
-            if title:
-                yield ChineseName("person", offset + at, offset + end + len(title))
-        elif tag in _PART and (found := _organisation(run, at, words, number)):
-            end, taken = found
-            yield ChineseName("organization", offset + at, offset + end)
-        elif kind and len(word) > 1 and word not in _NO_NAME and (kind != "person" or _is_name(word, tag)):
-            yield ChineseName(kind, offset + at, offset + end)
-        for skipped, _ in words[number : number + taken]:
-            at += len(skipped)
-        number += taken
+    joined = ""  # a compound surname that the last word was
+    for number, (word, tag) in enumerate(words):
+        end = at + len(word)
+        if joined:
+            if len(word) <= 2:
+                found.append(ChineseName("person", offset + at - len(joined), offset + end))
+            joined = ""
+        elif word in _COMPOUND_SURNAMES:
+            joined = word
+        elif word in _ORGANISATION and number and (start := _organisation_start(words, number, at)) < at:
+            while found and found[-1].end > offset + start:
+                found.pop()  # a part of the longer name
+            found.append(ChineseName("organization", offset + start, offset + end))
+        elif (kind := _KINDS.get(tag)) and word not in _NO_NAME:
+            if kind == "person" and len(word) == 1:
+                title = next((t for t in _TITLES if run.startswith(t, end)), "") if word in _SURNAMES else ""
+                if title:
+                    found.append(ChineseName("person", offset + at, offset + end + len(title)))
+            elif len(word) > 1 and (kind != "person" or _is_name(word, tag)):
+                found.append(ChineseName(kind, offset + at, offset + end))
+        at = end
+    yield from found
 
 
 def _is_name(word: str, tag: str) -> bool:
@@ -74,13 +78,11 @@ def _is_name(word: str, tag: str) -> bool:
     return word[0] in _SURNAMES and len(word) <= 3 if tag == "nr" else 2 <= len(word) <= 6
 
 
-def _organisation(run: str, at: int, words: list[tuple[str, str]], number: int) -> tuple[int, int] | None:
-    """Where a name ends that begins here and whose last word says that it is an organisation, and how many words it has."""
-    end = at
-    for taken, (word, tag) in enumerate(words[number : number + 5], 1):
-        if tag not in _PART:
-            return None
-        end += len(word)
-        if taken > 1 and _ORGANISATION.fullmatch(word):
-            return (end, taken) if words[number][0] not in _NO_NAME else None
-    return None
+def _organisation_start(words: list[tuple[str, str]], number: int, at: int) -> int:
+    """Where an organisation's name begins whose last word is this one: the nouns and names right before it."""
+    start = at
+    for word, tag in reversed(words[max(0, number - _LONGEST_ORGANISATION + 1) : number]):
+        if tag not in _PART or word in _NO_NAME:
+            break
+        start -= len(word)
+    return start
