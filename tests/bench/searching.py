@@ -1,7 +1,9 @@
-"""Search at 100,000 passages beside bare FTS5 queries of the same questions over the same index.
+"""Search at 100,000 passages beside the bare queries of the same questions over the same index and the same vectors.
 
 The store holds the benchmark's own paragraphs and turns, which answer the questions, and made-up documents up to the
-number asked for. Wall time; each question is asked of both, one after the other, after a warm-up of both.
+number asked for. Wall time; each question is asked of all, one after the other, after a warm-up. The vectors are random
+around 200 centres, as many as there are passages: the questions' own vectors come from the real model. The bare vector
+query is the model's answer and the ten passages nearest by sign.
 """
 
 from __future__ import annotations
@@ -16,9 +18,11 @@ from typing import Any
 
 from sapwood.ingest.commit import Writer
 from sapwood.memory import Memory
+from sapwood.models.choice import open_embedder
 from sapwood.recall.query import parse
 from sapwood.store.connections import ConnectionStore
 from sapwood.store.search import SearchStore
+from sapwood.store.vectors import Model, VectorStore
 from tests.bench import data, texts
 from tests.bench.hotpath import feed
 
@@ -46,6 +50,32 @@ def _fill(memory: Memory, passages: int) -> None:
         number += count
 
 
+def _fill_vectors(memory: Memory) -> Model:
+    """A vector for each passage, put in as the work puts them in."""
+    import numpy
+
+    embedder = open_embedder("offline", memory.settings, memory.workspace.memory_tree)
+    rows = memory.database.rows("SELECT passage_id, text_hash FROM mem_tree_passages ORDER BY passage_id")
+    numbers = numpy.random.default_rng(3)
+    centres = numbers.standard_normal((200, 512), dtype=numpy.float32)
+    vectors = VectorStore(memory.database, memory.workspace.embeddings)
+    with vectors.attached(create=True):
+        model = vectors.add_model(embedder.signature, "offline")
+        vectors.set_dims(model, 512)
+        for at in range(0, len(rows), 5000):
+            part = rows[at : at + 5000]
+            made = centres[numbers.integers(0, 200, len(part))] + numbers.standard_normal(
+                (len(part), 512), dtype=numpy.float32
+            )
+            made /= numpy.linalg.norm(made, axis=1, keepdims=True)
+            vectors.put(model, [(p, h, v.tobytes()) for (p, h), v in zip(part, made, strict=True)], [])
+        vectors.set_complete(model, 1)
+        found = vectors.model(embedder.signature)
+    embedder.close()
+    assert found is not None
+    return found
+
+
 def _p95(values: list[float]) -> float:
     return sorted(values)[int(0.95 * len(values))]
 
@@ -65,24 +95,37 @@ def run(passages: int = 100_000, questions: int = 400) -> dict[str, float] | Non
     asked = random.Random(5).sample(asked, min(questions, len(asked)))
     with tempfile.TemporaryDirectory() as place, Memory(Path(place) / "ws", create=True) as memory:
         _fill(memory, passages)
+        model = _fill_vectors(memory)
+        embedder = open_embedder("offline", memory.settings, memory.workspace.memory_tree)
+        vectors = VectorStore(memory.database, memory.workspace.embeddings)
+
+        def bare_vectors(question: str) -> None:
+            vector = embedder.encode([question], urgent=True)[0]
+            assert vector is not None
+            with vectors.attached():
+                vectors.nearest(model, vector, 10, "", [])
+
         rows = memory.database.rows
         bare = "SELECT rowid FROM mem_tree_passages_fts WHERE mem_tree_passages_fts MATCH ? ORDER BY rank LIMIT 10"
         floor: list[float] = []
+        near: list[float] = []
         ours: list[float] = []
         for warm in (True, False):
             for question in asked[:50] if warm else asked:
                 expression = parse(question).expression
                 floor.append(_time(lambda e=expression: rows(bare, (e,))))  # type: ignore[misc]
+                near.append(_time(lambda q=question: bare_vectors(q)))  # type: ignore[misc]
                 ours.append(_time(lambda q=question: memory.search(q)))  # type: ignore[misc]
             if warm:
-                floor.clear(), ours.clear()
+                floor.clear(), ours.clear(), near.clear()
         held = SearchStore(memory.database).size()[1]
     return {
         "passages": held,
         "questions": len(ours),
         "fts5_p95_ms": 1000 * _p95(floor),
+        "vectors_p95_ms": 1000 * _p95(near),
         "ours_p95_ms": 1000 * _p95(ours),
-        "ratio": _p95(ours) / _p95(floor),
+        "ratio": _p95(ours) / (_p95(floor) + _p95(near)),
     }
 
 

@@ -46,7 +46,7 @@ _PROVIDER = {
 # Somebody made a document of it, or a mail, however short it is.
 _FLOOR = {Kind.DOCUMENT: 0.7, Kind.EMAIL: 0.4, Kind.CHAT: 0.0}
 _FULL_SUBSTANCE = 12  # words that say something; a sentence has about so many
-_SAMPLE = 500  # characters that tell whether a text says something at all
+_START, _SAMPLE = 120, 500  # characters that tell whether a text says something at all; most do at once
 _LIFT = 0.6  # how far substance lifts a constant towards 1
 
 _FILLERS = frozenset(
@@ -76,27 +76,39 @@ _SYSTEM_LINE = re.compile(
     r"(?:加入|退出|离开)了?(?:群聊|频道|群组)|邀请.{1,40}加入了?(?:群聊|频道)|撤回了?一条消息|修改了?群名|修改群名|通话(?:已)?结束|现在可以开始聊天了",
     re.IGNORECASE,
 )
+# Without one of these there is no such line: looking for them costs a hundredth.
+_SYSTEM_SIGNS = (
+    "joined", "left", "added to", "set the", "renamed", "pinned a", "deleted", " call", "Call ", "changed the", "群聊", "频道", "群组", "撤回", "群名", "通话", "聊天了",
+)  # fmt: skip
 _EMOTE = re.compile(r"\[[^\[\]\s]{1,6}\]|[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d]+")
 _LATIN = re.compile(r"[^\W\d_\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af][\w'’-]*")
 _CJK = re.compile(r"[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af]")
 _NUMBER = re.compile(r"\d")
 _CJK_A_WORD = 1.7  # characters a Chinese word has on average
 
+# What a text speaks of, by its words: English ones as a pattern, Chinese ones each.
 _CUES = {
-    "decision": re.compile(
-        r"\b(?:decid|decision|agree[ds]?\b|approv|promis|voted|chose|chosen|must\b|has to\b|have to\b|needs? to\b|required?|will (?:be|not|pay|send|call|ship|use)|"
-        r"deadline|due\b|own(?:er|s)\b|assigned|responsible|plan(?:s|ned)?\b|next steps?|recommend|conclu|offer|policy|rule)"
-        r"|决定|结论|商定|约定|谈妥|同意由|通过|批准|批下来|必须|需要|要求|负责|截止|之前|计划|安排|下一步|建议|规定|制度|答应|报价",
+    "decision": (
+        re.compile(
+            r"\b(?:decid|decision|agree[ds]?\b|approv|promis|voted|chose|chosen|must\b|has to\b|have to\b|needs? to\b|required?|will (?:be|not|pay|send|call|ship|use)|"
+            r"deadline|due\b|own(?:er|s)\b|assigned|responsible|plan(?:s|ned)?\b|next steps?|recommend|conclu|offer|policy|rule)"
+        ),
+        "决定 结论 商定 约定 谈妥 同意由 通过 批准 批下来 必须 需要 要求 负责 截止 之前 计划 安排 下一步 建议 规定 制度 答应 报价".split(),  # noqa: SIM905
     ),
-    "reason": re.compile(
-        r"\b(?:because|cause[ds]?\b|reason|therefore|otherwise|since\b|so that|why\b|lesson|result|found|fail|broke|crash|fix|bug|root cause|compar)"
-        r"|因为|原因|所以|否则|由于|导致|结果|发现|失败|修复|故障|经验|对比|显示",
+    "reason": (
+        re.compile(
+            r"\b(?:because|cause[ds]?\b|reason|therefore|otherwise|since\b|so that|why\b|lesson|result|found|fail|broke|crash|fix|bug|root cause|compar)"
+        ),
+        "因为 原因 所以 否则 由于 导致 结果 发现 失败 修复 故障 经验 对比 显示".split(),  # noqa: SIM905
     ),
-    "instruction": re.compile(
-        r"\b(?:steps?|first|then|before|after|until|how to|instruction|checklist|recipe|run|install|restart|stop|start|bring|switch|call|take)\b"
-        r"|步骤|然后|先|再|之后|直到|方法|说明|清单|配方|执行|安装|重启|带|拨打",
+    "instruction": (
+        re.compile(
+            r"\b(?:steps?|first|then|before|after|until|how to|instruction|checklist|recipe|run|install|restart|stop|start|bring|switch|call|take)\b"
+        ),
+        "步骤 然后 先 再 之后 直到 方法 说明 清单 配方 执行 安装 重启 带 拨打".split(),  # noqa: SIM905
     ),
 }
+_LATIN_WORD = re.compile(r"[a-z]{3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +140,9 @@ def assess(
         tags: of its item: `provider:…`, sent, reply, dm, mention.
         entities: found in it.
     """
-    words = _informative(text)
+    words = _informative(text[:_START])
+    if words < _FULL_SUBSTANCE and len(text) > _START:
+        words = _informative(text[:_SAMPLE])
     substance = max(_FLOOR[kind], min(1.0, words / _FULL_SUBSTANCE))
     cues = _cues(text, entities)
     distinct = len({(e.kind, e.surface.lower()) for e in entities})
@@ -163,8 +177,10 @@ def _verdict(kind: Kind, total: float, tokens: int, entities: int) -> tuple[bool
 
 def _informative(text: str) -> float:
     """Words that say something: without fillers, emoji, greetings, and the lines that a chat program writes by itself."""
-    lines = [line for line in text[:_SAMPLE].split("\n") if not _SYSTEM_LINE.search(line)]
-    rest = _EMOTE.sub(" ", "\n".join(lines))
+    sample = text
+    if any(sign in sample for sign in _SYSTEM_SIGNS):
+        sample = "\n".join(line for line in sample.split("\n") if not _SYSTEM_LINE.search(line))
+    rest = _EMOTE.sub(" ", sample)
     latin = [w for w in _LATIN.findall(rest) if w.lower().replace("’", "'") not in _FILLERS]
     chinese = len(_CJK.findall(_CHINESE_FILLERS.sub("", rest)))
     return len(latin) + chinese / _CJK_A_WORD + 0.5 * min(6, len(_NUMBER.findall(rest)))
@@ -172,8 +188,13 @@ def _informative(text: str) -> float:
 
 def _cues(text: str, entities: Sequence[Entity]) -> tuple[str, ...]:
     kinds = {e.kind for e in entities}
-    sample = text[: 4 * _SAMPLE].lower()  # patterns that tell capitals apart are three times as fast
-    found = [name for name, pattern in _CUES.items() if pattern.search(sample)]
+    sample = text[: 2 * _SAMPLE].lower()  # patterns that tell capitals apart are three times as fast
+    latin = bool(_LATIN_WORD.search(sample))
+    found = [
+        name
+        for name, (pattern, words) in _CUES.items()
+        if (latin and pattern.search(sample)) or (not sample.isascii() and any(word in sample for word in words))
+    ]
     if "datetime" in kinds:
         found.append("date")
     if "quantity" in kinds:

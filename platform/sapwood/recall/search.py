@@ -79,6 +79,7 @@ def search(
     if not text.strip():
         ids = store.newest(filters, limit + 1)
         return _respond(store, {pid: {} for pid in ids}, ids, unit, limit, len(ids))
+    asked = vectors.begin(text[:_LONGEST_QUESTION]) if vectors else None
     query = parse(text)
     rows = store.match(query.expression, filters, _CANDIDATES) if query else []
     postings = {term: store.passages_by_item(term) for term in query.terms}
@@ -86,7 +87,7 @@ def search(
     total = len(rows) if len(rows) < _CANDIDATES else store.count(query.expression, filters)
     matched = {row[0] for row in rows}
     full = _full_score(store, postings)
-    answer = vectors.ask(store, text[:_LONGEST_QUESTION], filters, _ranked(scores)) if vectors else VectorAnswer("off")
+    answer = asked.answer(store, filters, _ranked(scores)) if asked else VectorAnswer("off")
     lifted = lifts(_ranked(scores), answer.cosines, full, answer.strength)
     for pid, value in lifted.items():
         scores.setdefault(pid, {})["vector"] = value

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sapwood.config import Settings
-from sapwood.errors import SapwoodError, StoreError
+from sapwood.errors import SapwoodError
 from sapwood.models.choice import NO_MODEL, open_embedder
 from sapwood.store.search import Filters, SearchStore
 from sapwood.store.vectors import Model, VectorStore
@@ -31,6 +32,36 @@ class VectorAnswer:
     strength: float = 0.0
 
 
+class Asked:
+    """A query that is on its way to the model, or the reason why it is not."""
+
+    def __init__(
+        self, leg: VectorLeg, reason: str, model: Model | None = None, vector: Future[list[bytes | None]] | None = None
+    ) -> None:
+        self._leg = leg
+        self._reason = reason
+        self._model = model
+        self._vector = vector
+
+    def answer(self, store: SearchStore, filters: Filters, also: list[int]) -> VectorAnswer:
+        """Cosines of the nearest passages that pass the filters, and of `also`. Never raises for a model's sake."""
+        model, pending = self._model, self._vector
+        if model is None or pending is None:
+            return VectorAnswer(self._reason)
+        try:
+            vector = pending.result()[0]
+            if vector is None:
+                return VectorAnswer("unavailable: the model gives no vector for this query")
+            if len(vector) != 4 * model.dims:
+                return VectorAnswer(
+                    f"unavailable: {model.name} gives {len(vector) // 4} numbers, its vectors have {model.dims}"
+                )
+            cosines = self._leg.compare(model, vector, store, filters, also)
+        except SapwoodError as error:
+            return VectorAnswer(f"unavailable: {error}")
+        return VectorAnswer(LIVE if model.complete else "live, still filling in", cosines, strength(model.name))
+
+
 class VectorLeg:
     """Asks the model that serves: the chosen one once it is complete, before that the one that was.
 
@@ -45,42 +76,45 @@ class VectorLeg:
         self._folder = folder
         self._vectors = vectors
         self._embedders: dict[str, Embedder] = {}
+        self._threads: ThreadPoolExecutor | None = None
 
-    def ask(self, store: SearchStore, text: str, filters: Filters, also: list[int]) -> VectorAnswer:
-        """Cosines of the nearest passages that pass the filters, and of `also`. Never raises for a model's sake."""
+    def begin(self, text: str) -> Asked:
+        """Send a query to its model, which thinks while the full text is searched. Never raises for a model's sake."""
         if self._settings.embedding_model == NO_MODEL:
-            return VectorAnswer("off: embedding_model is none")
+            return Asked(self, "off: embedding_model is none")
         try:
             with self._vectors.attached() as there:
                 model = self._serving() if there else None
-                if model is None:
-                    return VectorAnswer("none yet: `sapwood work` makes them")
-                embedder = self._embedder(model)
-                if embedder is None:
-                    return VectorAnswer(
-                        f"unavailable: the vectors are of {model.signature}, which this version does not have"
-                    )
-                vector = embedder.encode([text], urgent=True)[0]
-                if vector is None:
-                    return VectorAnswer("unavailable: the model gives no vector for this query")
-                if len(vector) != 4 * model.dims:
-                    return VectorAnswer(
-                        f"unavailable: {model.name} gives {len(vector) // 4} numbers, its vectors have {model.dims}"
-                    )
-                where, bindings = store.where(filters, "b.passage_id")
-                near = self._vectors.nearest(model, vector, _NEAREST, where, bindings)
-                cosines = self._vectors.cosines(model, vector, list(dict.fromkeys([*near, *also])))
-        except StoreError as error:
-            return VectorAnswer(f"unavailable: {error}")
+            if model is None:
+                return Asked(self, "none yet: `sapwood work` makes them")
+            embedder = self._embedder(model)
         except SapwoodError as error:
-            return VectorAnswer(f"unavailable: {error}")
-        return VectorAnswer(LIVE if model.complete else "live, still filling in", cosines, strength(model.name))
+            return Asked(self, f"unavailable: {error}")
+        if embedder is None:
+            return Asked(self, f"unavailable: the vectors are of {model.signature}, which this version does not have")
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(1, "embed")
+        return Asked(self, "", model, self._threads.submit(embedder.encode, [text], urgent=True))
+
+    def compare(
+        self, model: Model, vector: bytes, store: SearchStore, filters: Filters, also: list[int]
+    ) -> dict[int, float]:
+        """Cosines of the nearest passages that pass the filters, and of `also`."""
+        with self._vectors.attached() as there:
+            if not there:
+                return {}
+            where, bindings = store.where(filters, "b.passage_id")
+            near = self._vectors.nearest(model, vector, _NEAREST, where, bindings)
+            return self._vectors.cosines(model, vector, list(dict.fromkeys([*near, *also])))
 
     def close(self) -> None:
         """Let go of the models."""
         for embedder in self._embedders.values():
             embedder.close()
         self._embedders.clear()
+        if self._threads is not None:
+            self._threads.shutdown(cancel_futures=True)
+            self._threads = None
 
     def _serving(self) -> Model | None:
         models = [model for model in self._vectors.models() if model.dims]

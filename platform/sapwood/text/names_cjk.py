@@ -17,7 +17,7 @@ class ChineseName(NamedTuple):
     end: int
 
 
-_RUN = re.compile(r"[\u3400-\u9fff·]{2,}")
+_HAN = re.compile(r"[\u3400-\u9fff]{2}")
 _KINDS = {"nr": "person", "nrt": "person", "nrfg": "person", "ns": "location", "nt": "organization"}
 # What an organisation's name ends in, where the segmenter cuts it off.
 _ORGANISATION = frozenset(
@@ -29,6 +29,10 @@ _SURNAMES = frozenset(
     "王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤"
 )
 _COMPOUND_SURNAMES = frozenset(("欧阳", "司马", "诸葛", "上官", "司徒", "慕容", "令狐", "皇甫", "尉迟", "端木"))
+_NO_GIVEN_NAME = frozenset(
+    "的了是在和与及或也都就又而且但被把对为以于从到向给让将会能可要有没不这那其之所者们个年月日时分中上下里外前后来去说想看做用同等更最很还只因则若如并各每第一二三四五六七八九十两几多少大小新旧此该本吧吗呢啊呀哦总某氏家省市县区街路河江山国人属类科族代版号级案说"
+)
+_MARKS = _ORGANISATION | _COMPOUND_SURNAMES | _SURNAMES
 _TITLES = ("先生", "女士", "小姐", "医生", "大夫", "教授", "老师", "律师", "经理", "总监", "主任", "师傅", "同学", "博士", "院长", "校长", "书记", "局长", "部长", "董事长")  # fmt: skip
 # Words that the segmenter takes for names now and then.
 _NO_NAME = frozenset(
@@ -42,40 +46,65 @@ def chinese_names(text: str) -> Iterator[ChineseName]:
     """Names in order; those of one character only together with a title (王医生)."""
     import rjieba  # its dictionary is loaded by those who need it
 
-    for run in _RUN.finditer(text):
-        yield from _in_run(run[0], run.start(), rjieba.tag(run[0]))
+    if text.isascii():
+        return
+    at = 0
+    for line in text.split("\n"):
+        if _HAN.search(line):
+            # Without guesses at unknown words, which cost as much again: names that no dictionary has are found here.
+            yield from _in_line(line, at, rjieba.tag(line, hmm=False))
+        at += len(line) + 1
 
 
-def _in_run(run: str, offset: int, words: list[tuple[str, str]]) -> Iterator[ChineseName]:
+def _in_line(line: str, offset: int, words: list[tuple[str, str]]) -> Iterator[ChineseName]:
     found: list[ChineseName] = []
     at = 0
-    joined = ""  # a compound surname that the last word was
+    kinds, marks = _KINDS, _MARKS
     for number, (word, tag) in enumerate(words):
-        end = at + len(word)
-        if joined:
-            if len(word) <= 2:
-                found.append(ChineseName("person", offset + at - len(joined), offset + end))
-            joined = ""
-        elif word in _COMPOUND_SURNAMES:
-            joined = word
-        elif word in _ORGANISATION and number and (start := _organisation_start(words, number, at)) < at:
-            while found and found[-1].end > offset + start:
-                found.pop()  # a part of the longer name
-            found.append(ChineseName("organization", offset + start, offset + end))
-        elif (kind := _KINDS.get(tag)) and word not in _NO_NAME:
-            if kind == "person" and len(word) == 1:
-                title = next((t for t in _TITLES if run.startswith(t, end)), "") if word in _SURNAMES else ""
-                if title:
-                    found.append(ChineseName("person", offset + at, offset + end + len(title)))
-            elif len(word) > 1 and (kind != "person" or _is_name(word, tag)):
-                found.append(ChineseName(kind, offset + at, offset + end))
-        at = end
+        if tag in kinds or word in marks:
+            _take(line, offset, words, number, at, found)
+        at += len(word)
     yield from found
+
+
+def _take(line: str, offset: int, words: list[tuple[str, str]], number: int, at: int, found: list[ChineseName]) -> None:
+    word, tag = words[number]
+    end = at + len(word)
+    if found and found[-1].end > offset + at:
+        return  # it is a part of a name already
+    if word in _COMPOUND_SURNAMES and number + 1 < len(words) and len(words[number + 1][0]) <= 2:
+        found.append(ChineseName("person", offset + at, offset + end + len(words[number + 1][0])))
+    elif len(word) == 1 and word in _SURNAMES:
+        given = _given_name(words, number)
+        title = next((t for t in _TITLES if line.startswith(t, end)), "")
+        if title or given:
+            found.append(ChineseName("person", offset + at, offset + end + (len(title) or given)))
+    elif word in _ORGANISATION and number and (start := _organisation_start(words, number, at)) < at:
+        while found and found[-1].end > offset + start:
+            found.pop()  # a part of the longer name
+        found.append(ChineseName("organization", offset + start, offset + end))
+    elif (
+        (kind := _KINDS.get(tag))
+        and len(word) > 1
+        and word not in _NO_NAME
+        and (kind != "person" or _is_name(word, tag))
+    ):
+        found.append(ChineseName(kind, offset + at, offset + end))
 
 
 def _is_name(word: str, tag: str) -> bool:
     """A Chinese name is a surname and one or two characters; names of others (马克, 马化腾) come from the dictionary."""
     return word[0] in _SURNAMES and len(word) <= 3 if tag == "nr" else 2 <= len(word) <= 6
+
+
+def _given_name(words: list[tuple[str, str]], number: int) -> int:
+    """How many signs after a surname are words of one sign that say nothing else: one or two make a name."""
+    taken = 0
+    for word, _ in words[number + 1 : number + 3]:
+        if len(word) != 1 or not "\u3400" <= word <= "\u9fff" or word in _NO_GIVEN_NAME:
+            break
+        taken += 1
+    return taken
 
 
 def _organisation_start(words: list[tuple[str, str]], number: int, at: int) -> int:
