@@ -54,6 +54,12 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     language_key: Annotated[
         str, Meta(description="Key of its server, as env:NAME, file:/path or keyring:service/user.")
     ] = ""
+    extractors: Annotated[
+        str,
+        Meta(
+            description="Better extractors of names, by commas: spacy (English), lac (Chinese); each a package of its own."
+        ),
+    ] = ""
     lock_wait_seconds: Annotated[float, Meta(ge=0, description="How long a command waits for another that writes.")] = (
         15.0
     )

@@ -1,4 +1,4 @@
-"""Retrieval through `sapwood import` and `search`, beside plain BM25 on the same questions in the same run.
+"""Retrieval through `sapwood import` and `search`, with vectors and without, beside plain BM25 on the same questions.
 
 Chats (LoCoMo): one workspace a chat; a session is a JSON file whose records are the dated turns. recall@k is the share
 of a question's evidence among the first k, averaged; BM25 ranks the same turns with their dates. Chinese paragraphs
@@ -9,12 +9,14 @@ on the even questions; the odd ones are held out.
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,8 +32,20 @@ Row = dict[str, float]
 
 
 def _import(folder: Path, workspace: Path) -> None:
-    command = [sys.executable, "-m", "sapwood", "import", str(folder), "--workspace", str(workspace)]
-    subprocess.run(command, check=True, capture_output=True)
+    command = [sys.executable, "-m", "sapwood", "import", str(folder), "--wait", "--workspace", str(workspace)]
+    subprocess.run(command, check=True, capture_output=True, env={**os.environ, "SAPWOOD_EMBEDDING_MODEL": "offline"})
+
+
+@contextmanager
+def _opened(workspace: Path) -> Iterator[tuple[Memory, Memory]]:
+    """The workspace twice: with vectors, and with full text alone."""
+    with Memory(workspace) as memory:
+        os.environ["SAPWOOD_EMBEDDING_MODEL"] = "none"
+        try:
+            with Memory(workspace) as text_alone:
+                yield memory, text_alone
+        finally:
+            del os.environ["SAPWOOD_EMBEDDING_MODEL"]
 
 
 def _write_sessions(chat: data.Chat, folder: Path) -> dict[str, int]:
@@ -58,25 +72,27 @@ def _chat_rows() -> Iterator[tuple[str, int, Row]]:
             folder.mkdir()
             sessions = _write_sessions(chat, folder)
             _import(folder, workspace)
-            with Memory(workspace) as memory:
-                store = SearchStore(memory.database)
+            with _opened(workspace) as memories:
+                store = SearchStore(memories[0].database)
                 for number, question in enumerate(chat.questions):
                     if gold := _evidence(question.get("evidence", []), sessions):
-                        yield chat.name, number, _chat_row(memory, store, question["question"], gold, sessions)
+                        yield chat.name, number, _chat_row(memories, store, question["question"], gold, sessions)
 
 
-def _chat_row(memory: Memory, store: SearchStore, question: str, gold: set[str], sessions: dict[str, int]) -> Row:
-    turns = {hit.passages[0].native_id for hit in memory.search(question, unit="passage", limit=10).hits}
+def _chat_row(
+    memories: tuple[Memory, Memory], store: SearchStore, question: str, gold: set[str], sessions: dict[str, int]
+) -> Row:
+    wanted = {sessions[turn] for turn in gold}
+    row: Row = {}
+    for memory, name in zip(memories, ("", "text alone: "), strict=True):
+        turns = {hit.passages[0].native_id for hit in memory.search(question, unit="passage", limit=10).hits}
+        items = memory.search(question, unit="item", limit=10).hits
+        found = {int(re.search(r"session_(\d+)", hit.item_id)[1]) for hit in items}  # type: ignore[index]
+        row[f"{name}turns R@10"] = len(gold & turns) / len(gold)
+        row[f"{name}sessions R@10"] = len(wanted & found) / len(wanted)
     rows = store.match(parse(question).expression, Filters(), 10)
     bare = {row.native_id for row in store.passages([passage_id for passage_id, _ in rows]).values()}
-    items = memory.search(question, unit="item", limit=10).hits
-    found = {int(re.search(r"session_(\d+)", hit.item_id)[1]) for hit in items}  # type: ignore[index]
-    wanted = {sessions[turn] for turn in gold}
-    return {
-        "turns R@10": len(gold & turns) / len(gold),
-        "BM25 turns R@10": len(gold & bare) / len(gold),
-        "sessions R@10": len(wanted & found) / len(wanted),
-    }
+    return {**row, "BM25 turns R@10": len(gold & bare) / len(gold)}
 
 
 def _pairs(text: str) -> list[str]:
@@ -97,20 +113,17 @@ def _paragraph_rows(name: str) -> Iterator[tuple[str, int, Row]]:
             (folder / f"p{number}.txt").write_text(paragraph, encoding="utf-8")
             bare.execute("INSERT INTO p (rowid, body) VALUES (?,?)", (number, " ".join(_pairs(paragraph))))
         _import(folder, workspace)
-        with Memory(workspace) as memory:
+        with _opened(workspace) as memories:
             for number, (question, gold) in enumerate(data.questions(name)):
-                hits = memory.search(question, unit="item", limit=5).hits
-                ours = [int(re.search(r"p(\d+)\.txt", hit.item_id)[1]) for hit in hits]  # type: ignore[index]
+                row: Row = {}
+                for memory, kind in zip(memories, ("", "text alone: "), strict=True):
+                    hits = memory.search(question, unit="item", limit=5).hits
+                    ours = [int(re.search(r"p(\d+)\.txt", hit.item_id)[1]) for hit in hits]  # type: ignore[index]
+                    row |= {f"{kind}R@1": gold in ours[:1], f"{kind}R@5": gold in ours}
                 words = " OR ".join(f'"{word}"' for word in dict.fromkeys(_pairs(question)))
                 ranked = bare.execute("SELECT rowid FROM p WHERE p MATCH ? ORDER BY rank LIMIT 5", (words,))
                 theirs = [row[0] for row in ranked]
-                yield (
-                    name,
-                    number,
-                    {
-                        "R@1": gold in ours[:1], "BM25 R@1": gold in theirs[:1], "R@5": gold in ours, "BM25 R@5": gold in theirs,
-                    },
-                )  # fmt: skip
+                yield name, number, {**row, "BM25 R@1": gold in theirs[:1], "BM25 R@5": gold in theirs}
 
 
 def measure() -> dict[str, dict[str, dict[str, float]]] | None:

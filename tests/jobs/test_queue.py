@@ -105,6 +105,16 @@ def test_a_deferred_job_waits_and_the_attempt_does_not_count(store: JobStore) ->
     assert job is not None and job.attempts == 1
 
 
+def test_a_retry_that_was_put_off_before_the_clock_was_set_back_is_not_waited_for(store: JobStore) -> None:
+    hour = 60 * MINUTE
+    _put(store, NewJob("a", {}), NewJob("later", {}, available_at_ms=100 * hour), at=50 * hour)
+    job = _claim(store, 50 * hour)
+    assert job is not None and store.retry(job, 50 * hour + 2000, "failed")
+    assert store.wake_due(49 * hour) == 0  # an hour back: it waits a little
+    assert store.wake_due(40 * hour) == 1  # ten hours back
+    assert store.counts() == {("a", "ready"): 1, ("later", "deferred"): 1}
+
+
 def test_a_stale_worker_settles_nothing(store: JobStore) -> None:
     _put(store, NewJob("a", {}))
     stale = _claim(store, token="first")

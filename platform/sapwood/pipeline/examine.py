@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from sapwood.pipeline.admission import Assessment, assess
+from sapwood.pipeline.better_extractors import spans_of
 from sapwood.sdk.sources import Kind
 from sapwood.text.entities import Entity, find_entities
 from sapwood.text.fold import index_text
@@ -21,7 +22,7 @@ _TERMS = 500  # characters whose words the counting signal looks at
 class Subject:
     """What is needed of a chunk and its item.
 
-    `names` are people whose names are known already and occur in the text.
+    `names` are people whose names are known already and occur in the text; `extractors` are better ones to be asked too.
     """
 
     kind: str
@@ -29,6 +30,7 @@ class Subject:
     tokens: int
     tags: tuple[str, ...]
     names: tuple[str, ...]
+    extractors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,8 @@ def examine(subject: Subject) -> Examination:
     """Find entities and score."""
     kind = Kind(subject.kind)
     text = _HEADING.sub("", subject.text) if kind is Kind.CHAT else subject.text
-    entities = find_entities(text, subject.names, chinese_names(text))
+    better = spans_of(text, subject.extractors)
+    entities = find_entities(text, subject.names, [*better, *chinese_names(text)])
     terms = index_text(text[:_TERMS]).split()
     return Examination(tuple(entities), assess(kind, text, terms, subject.tokens, subject.tags, entities))
 

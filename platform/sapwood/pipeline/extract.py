@@ -6,9 +6,11 @@ from typing import Any
 
 from sapwood.clock import now_ms
 from sapwood.config import load_settings
+from sapwood.errors import ConfigurationError
 from sapwood.ingest.followup import EXTRACT, asking, embedding, tagging
-from sapwood.jobs.outcome import Done, Err, Outcome, Superseded
+from sapwood.jobs.outcome import Defer, Done, Err, Outcome, Superseded
 from sapwood.pipeline.admission import WEIGHTS
+from sapwood.pipeline.better_extractors import check_extractors
 from sapwood.pipeline.examine import Examination, Subject, examine, warm_up
 from sapwood.pipeline.known_names import KnownNames
 from sapwood.pipeline.mentions import mentions_of
@@ -22,7 +24,8 @@ from sapwood.workspace import Workspace
 __all__ = ["ChunkExtractor", "explain"]
 
 _SECONDS = 20.0  # an ordinary chunk takes a few milliseconds
-_MEMORY_BYTES = 1 << 30
+_MEMORY_BYTES = 2 << 30
+_MISSING_MS = 600_000
 
 
 class ChunkExtractor:
@@ -41,7 +44,12 @@ class ChunkExtractor:
         if found is None:
             return Done()
         item, chunk = found
-        subject = _subject(item, chunk, self._known.within(chunk.shown, database))
+        try:
+            settings = load_settings(self._workspace.config_file)
+            extractors = check_extractors(settings.extractors)
+        except ConfigurationError as error:
+            return Defer(now_ms() + _MISSING_MS, str(error))
+        subject = _subject(item, chunk, self._known.within(chunk.shown, database), extractors)
         try:
             examination: Examination = self._pool.result(self._pool.submit(examine, [subject], _SECONDS))
         except TaskTimeout:
@@ -67,15 +75,12 @@ class ChunkExtractor:
             if changed:
                 entities.mark_untagged(chunk_id)
             jobs = JobStore(database)
-            if verdict.band == "grey" and self._asks_a_model():
+            if verdict.band == "grey" and settings.language_model != "none":
                 jobs.enqueue([asking(chunk_id)], now_ms())
             if not jobs.has_ready(EXTRACT, job.lane):  # what follows is done in one pass, once all is known
                 jobs.enqueue([embedding(), tagging()], now_ms())
 
         return Done(write)
-
-    def _asks_a_model(self) -> bool:
-        return load_settings(self._workspace.config_file).language_model != "none"
 
     def close(self) -> None:
         """End the workers."""
@@ -88,7 +93,7 @@ def _poison(item: ItemRow, cause: str) -> Err:
     )
 
 
-def _subject(item: ItemRow, chunk: ChunkRow, known: list[str]) -> Subject:
+def _subject(item: ItemRow, chunk: ChunkRow, known: list[str], extractors: tuple[str, ...] = ()) -> Subject:
     metadata = item.metadata
     names = [str(person.get("name", "")) for person in metadata.get("people", ())]
     return Subject(
@@ -97,6 +102,7 @@ def _subject(item: ItemRow, chunk: ChunkRow, known: list[str]) -> Subject:
         chunk.token_count,
         tuple(metadata.get("tags", ())),
         tuple(dict.fromkeys([*names, *known])),
+        extractors,
     )
 
 

@@ -95,6 +95,7 @@ _PART = re.compile(r"[^\W_]+")
 _CJK_ASKING = re.compile(
     "什么时候|什么|哪[个些里年一种位]?|多少|如何|怎么样?|怎样|为何|为什么|几个|何[时人地处]|谁|请问|是否"
 )
+_LONGEST, _MOST_TERMS = 10_000, 256
 _SHORT_RUN = 4  # a CJK run of up to so many characters is taken for a word
 
 
@@ -119,10 +120,11 @@ def parse(text: str) -> Query:
     A Latin word is a term; a word with inner marks (`POL-358`, `don't`, `20.04`) is a phrase, and when it holds no digit
     its parts are terms too. A CJK run of up to four characters is a word, found as a phrase and by its pairs; a longer
     one is a sentence, found by its characters and pairs
-    without the words that ask (什么时候, 多少, 谁).
+    without the words that ask (什么时候, 多少, 谁). Of a text that somebody pastes in, the first 10,000 characters and 256
+    terms count.
     """
     words: list[str] = []
-    for match in _TOKEN.finditer(fold(text)):
+    for match in _TOKEN.finditer(fold(text[:_LONGEST])):
         token = match.group()
         if _CJK_RUN.match(token):
             words += _cjk_terms(token)
@@ -132,7 +134,7 @@ def parse(text: str) -> Query:
         if len(parts) > 1 and "'" not in token and "’" not in token and not any(c.isdigit() for c in token):
             words += parts
     kept = [word for word in words if word not in _STOP] or words
-    return Query(tuple(f'"{word}"' for word in dict.fromkeys(kept)))
+    return Query(tuple(f'"{word}"' for word in dict.fromkeys(kept))[:_MOST_TERMS])
 
 
 def _cjk_terms(run: str) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from sapwood.store.database import Database
 
+_LONGEST_WAIT_MS = 2 * 3_600_000
 _COLUMNS = (
     "job_no, id, kind, payload_json, dedupe_key, lane, priority, status, attempts, max_attempts, available_at_ms, worker_id, "
     "claim_token, lease_until_ms, last_error, created_at_ms, started_at_ms"
@@ -98,14 +99,15 @@ class JobStore:
         return int(self._db.value("SELECT total_changes()") - before)
 
     def wake_due(self, now_ms: int) -> int:
-        """Make deferred jobs ready whose time has come; how many."""
-        if not self._db.value(
-            "SELECT 1 FROM mem_tree_jobs WHERE status = 'deferred' AND available_at_ms <= ? LIMIT 1", (now_ms,)
-        ):
+        """Make deferred jobs ready whose time has come; how many.
+
+        No retry waits longer than an hour and a bit: one that seems to was put off before the clock was set back.
+        """
+        due = "status = 'deferred' AND (available_at_ms <= ? OR (available_at_ms > ? AND attempts > 0))"
+        times = (now_ms, now_ms + _LONGEST_WAIT_MS)
+        if not self._db.value(f"SELECT 1 FROM mem_tree_jobs WHERE {due} LIMIT 1", times):
             return 0
-        return self._db.run(
-            "UPDATE mem_tree_jobs SET status = 'ready' WHERE status = 'deferred' AND available_at_ms <= ?", (now_ms,)
-        )
+        return self._db.run(f"UPDATE mem_tree_jobs SET status = 'ready' WHERE {due}", times)
 
     def claim(self, lane: str, worker_id: str, token: str, now_ms: int, lease_until_ms: int) -> JobRow | None:
         """Take the ready job of a lane that is to be done first: the lowest priority, then the oldest."""
