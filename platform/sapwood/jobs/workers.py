@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sapwood.clock import now_ms
-from sapwood.errors import StoreError, WorkspaceError
+from sapwood.errors import StoreError, WorkspaceBusyError, WorkspaceError
 from sapwood.jobs.outcome import Defer, Done, Err, Outcome, Superseded
 from sapwood.jobs.owner import Owner, is_dead
 from sapwood.store.database import Database
@@ -33,7 +33,7 @@ LEASE_MS = 60_000
 _RENEW_SECONDS = 20.0
 _SWEEP_SECONDS = 60.0
 _POLL_SECONDS = 2.0  # another process may have put a job in; its wake-up does not reach here
-_DRAIN_SECONDS = 0.05
+_DRAIN_SECONDS, _PATIENCE_SECONDS = 0.05, 60.0
 _BASE_MS, _CAP_MS = 1_000, 3_600_000
 
 
@@ -71,6 +71,7 @@ class Workers:
         self._handlers = handlers
         self._lanes = lanes
         self._on_idle = on_idle
+        self._trouble: tuple[float, WorkspaceError | StoreError] | None = None
         self._running = 0
         self._last_end = time.monotonic()
         self._changed = threading.Condition()
@@ -81,8 +82,6 @@ class Workers:
 
     def __enter__(self) -> Workers:
         self._owner = Owner(self._owners)
-        with self._connection() as database:
-            self._sweep(JobStore(database))
         for lane, number in self._lanes.items():
             for index in range(number):
                 self._start(self._work, f"{lane}-{index}", lane)
@@ -107,14 +106,22 @@ class Workers:
         """Wait until no job is ready, none runs, here or elsewhere, and none is to be tried again; or `stopped` says so.
 
         Jobs that wait for something that is not there, such as a model, are left.
+
+        Raises:
+            WorkspaceError, StoreError: no worker has been able to write for a minute, as with a full disk.
         """
         with self._connection() as database:
             store = JobStore(database)
             while not stopped():
-                if store.wake_due(now_ms()):
-                    self.wake()
+                try:
+                    if store.wake_due(now_ms()):
+                        self.wake()
+                except WorkspaceBusyError as error:
+                    log.warning("the queue could not be looked at: %s", error)
                 if not store.is_working():
                     return
+                if self._trouble and time.monotonic() - self._trouble[0] > _PATIENCE_SECONDS:
+                    raise self._trouble[1]
                 time.sleep(_DRAIN_SECONDS)
 
     def wait(self, stopped: Callable[[], bool] = lambda: False) -> None:
@@ -148,10 +155,15 @@ class Workers:
                     job = store.claim(lane, self._owner.worker_id, secrets.token_hex(8), moment, moment + LEASE_MS)
                     if job is not None:
                         self._do(job, database, store)
+                        self._trouble = None
                         continue
+                except WorkspaceBusyError as error:
+                    log.warning("a worker waits: %s", error)  # another program holds the database
                 except Exception as error:
-                    # A full disk, or a lock that another program holds: the lease gives the job back.
+                    # Such as a full disk: the lease gives the job back.
                     log.error("a worker could not go on: %s", error)
+                    if isinstance(error, WorkspaceError | StoreError) and not self._trouble:
+                        self._trouble = (time.monotonic(), error)
                 with self._changed:
                     if not self._stop.is_set() and self._round == seen:
                         self._changed.wait(_POLL_SECONDS)
@@ -204,10 +216,13 @@ class Workers:
 
     def _keep(self, _: str) -> None:
         assert self._owner is not None
-        renewed = swept = time.monotonic()
+        renewed = time.monotonic()
+        swept = -_SWEEP_SECONDS  # at once, and again as long as it fails
         with self._connection() as database:
             store = JobStore(database)
-            while not self._stop.wait(_POLL_SECONDS):  # finished jobs, which wake the workers, are nothing to it
+            pause = 0.0  # the dead are looked for at once
+            while not self._stop.wait(pause):  # finished jobs, which wake the workers, are nothing to it
+                pause = _POLL_SECONDS
                 moment = time.monotonic()
                 if not self._running:
                     self._on_idle(moment - self._last_end)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sapwood.errors import DamagedStoreError, StoreError, WorkspaceError
+from sapwood.errors import DamagedStoreError, StoreError, WorkspaceBusyError, WorkspaceError
 from sapwood.store.schema import MIGRATIONS
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def _mapped(path: Path) -> Iterator[None]:
     try:
         yield
     except apsw.BusyError as error:
-        raise WorkspaceError(
+        raise WorkspaceBusyError(
             str(path),
             f"was locked by another program for {BUSY_TIMEOUT_MS // 1000} s",
             "Close what has it open and try again.",
