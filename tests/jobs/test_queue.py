@@ -91,6 +91,11 @@ def test_of_failures_with_one_key_the_last_stays(store: JobStore) -> None:
         job = _claim(store)
         assert job is not None and store.bury(job, reason)
     assert [row.last_error for row in store.listed("failed", 10)] == ["second"]
+    _put(store, NewJob("a", {}, "key"), NewJob("b", {}, "other"))
+    other, job = _claim(store), _claim(store, token="u")
+    assert other is not None and job is not None and {other.kind, job.kind} == {"a", "b"}
+    assert store.finish(job) and store.finish(other)
+    assert store.counts() == {}  # it has succeeded since
 
 
 def test_a_deferred_job_waits_and_the_attempt_does_not_count(store: JobStore) -> None:

@@ -129,12 +129,15 @@ class JobStore:
     # -- settling: each does nothing when the claim is not the job's any more ---------------------------------------------
 
     def finish(self, job: JobRow) -> bool:
-        """The job is done and leaves the table, unless it was asked for again meanwhile."""
-        return self._settle("DELETE FROM mem_tree_jobs", job, (), "again = 0") or self._settle(
+        """The job is done and leaves the table, unless it was asked for again meanwhile; so do earlier failures of its like."""
+        done = self._settle("DELETE FROM mem_tree_jobs", job, (), "again = 0") or self._settle(
             "UPDATE mem_tree_jobs SET status = 'ready', attempts = 0, worker_id = NULL, claim_token = NULL, lease_until_ms = NULL",
             job,
             (),
         )
+        if done:
+            self._forget_failures(job)
+        return done
 
     def defer(self, job: JobRow, until_ms: int, reason: str) -> bool:
         """The job waits for a time; this attempt does not count."""
@@ -156,16 +159,20 @@ class JobStore:
 
     def bury(self, job: JobRow, error: str) -> bool:
         """The job failed for good: it stays to be seen, and its key may be used again. An older failure of its like goes."""
-        if job.dedupe_key is not None:
-            self._db.run(
-                "DELETE FROM mem_tree_jobs WHERE status = 'failed' AND dedupe_key = ? AND job_no != ?",
-                (job.dedupe_key, job.job_no),
-            )
+        self._forget_failures(job)
         return self._settle(
             "UPDATE mem_tree_jobs SET status = 'failed', last_error = ?, worker_id = NULL, claim_token = NULL, lease_until_ms = NULL",
             job,
             (error,),
         )
+
+    def _forget_failures(self, job: JobRow) -> None:
+        """What failed under this job's key before says nothing any more."""
+        if job.dedupe_key is not None and self._db.value("SELECT 1 FROM mem_tree_jobs WHERE status = 'failed' LIMIT 1"):
+            self._db.run(
+                "DELETE FROM mem_tree_jobs WHERE status = 'failed' AND dedupe_key = ? AND job_no != ?",
+                (job.dedupe_key, job.job_no),
+            )
 
     def _settle(self, statement: str, job: JobRow, values: tuple[Any, ...], also: str = "TRUE") -> bool:
         changed = self._db.run(
