@@ -121,3 +121,62 @@ def test_a_rebuild_waits_for_nobody_who_works(sapwood: Sapwood, folder: Path, wo
         process.kill()
         process.wait()
     assert sapwood("rebuild", "--json").json["ok"]
+
+
+def test_an_import_that_empties_its_folder_does_not_reach_the_backup(
+    sapwood: Sapwood, folder: Path, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sapwood.bulk import backup
+    from sapwood.memory import Memory
+
+    _fill(folder, 3)
+    sapwood("import", str(folder))
+    add = backup._add_text
+
+    def clearing(*arguments: object) -> None:
+        Memory(workspace).workspace.clear_tmp()
+        add(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(backup, "_add_text", clearing)
+    with Memory(workspace) as memory:
+        memory.back_up(tmp_path / "x.backup")
+    assert run_command("restore", str(tmp_path / "x.backup"), "--json", workspace=tmp_path / "other").json["items"] == 3
+
+
+def test_a_flipped_bit_anywhere_is_noticed(sapwood: Sapwood, folder: Path, tmp_path: Path) -> None:
+    from sapwood.errors import SapwoodError
+    from sapwood.memory import Memory
+
+    _fill(folder, 5)
+    sapwood("import", str(folder))
+    file = tmp_path / "x.backup"
+    sapwood("backup", str(file))
+    whole = file.read_bytes()
+    for number in range(40):
+        data = bytearray(whole)
+        data[20 + number * (len(data) - 21) // 40] ^= 1 << number % 8
+        file.write_bytes(data)
+        with pytest.raises(SapwoodError):
+            Memory.restore(file, tmp_path / f"other{number}")
+    file.write_bytes(whole[:-8])
+    with pytest.raises(SapwoodError):
+        Memory.restore(file, tmp_path / "cut")
+
+
+def test_a_backup_whose_database_names_files_outside_is_refused(
+    sapwood: Sapwood, folder: Path, workspace: Path, tmp_path: Path
+) -> None:
+    import apsw
+
+    _fill(folder, 2)
+    sapwood("import", str(folder))
+    victim = tmp_path / "victim.txt"
+    victim.write_text("mine")
+    database = apsw.Connection(str(workspace / "memory_tree" / "chunks.db"))
+    database.execute("INSERT INTO mem_tree_unlinks VALUES (?)", (str(victim),))
+    database.close()
+    sapwood("backup", str(tmp_path / "x.backup"))
+    refused = run_command("restore", str(tmp_path / "x.backup"), "--json", workspace=tmp_path / "other")
+    assert refused.code == 1 and "outside of the vault" in refused.json["error"]
+    sapwood("doctor")
+    assert victim.read_text() == "mine"

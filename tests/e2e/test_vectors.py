@@ -241,3 +241,69 @@ def test_killing_the_embedder_and_the_worker_loses_nothing(sapwood: Sapwood, fol
     assert _check(sapwood("doctor", "--json"), "live passages = vectors")["ok"]
     assert _count(workspace, "mem_tree_chunk_embeddings_1") == 200
     assert sapwood("status", "--json").json["ok"]
+
+
+def test_what_was_made_before_a_server_has_enough_is_kept(
+    sapwood: Sapwood, folder: Path, server: Server, workspace: Path
+) -> None:
+    for number in range(100):
+        (folder / f"{number}.md").write_text(f"Note number {number} of a hundred.", encoding="utf-8")
+    calls: list[int] = []
+
+    def reply(path: str, body: dict[str, Any]) -> Any:
+        calls.append(len(body["input"]))
+        return (
+            _json({"embeddings": [[1.0] * 8 for _ in body["input"]]})
+            if len(calls) <= 2
+            else (429, {"Retry-After": "30"}, b"")
+        )
+
+    server.reply = reply
+    model = {"SAPWOOD_EMBEDDING_MODEL": "ollama:m", "SAPWOOD_EMBEDDING_URL": server.url}
+    sapwood("import", str(folder), "--wait", env=model)
+    assert _count(workspace, "mem_tree_chunk_embeddings_1") == sum(calls[:2]) == 64
+
+
+def test_a_text_that_a_server_refuses_is_named_and_the_others_go_on(
+    sapwood: Sapwood, folder: Path, server: Server, workspace: Path
+) -> None:
+    for number in range(20):
+        (folder / f"{number}.md").write_text(f"Note number {number} of twenty.", encoding="utf-8")
+
+    def reply(path: str, body: dict[str, Any]) -> Any:
+        if any("number 7 " in text for text in body["input"]):
+            return 400, {}, b"input is too long"
+        return _json({"embeddings": [[1.0] * 8 for _ in body["input"]]})
+
+    server.reply = reply
+    model = {"SAPWOOD_EMBEDDING_MODEL": "ollama:m", "SAPWOOD_EMBEDDING_URL": server.url}
+    sapwood("import", str(folder), "--wait", env=model)
+    found = _check(sapwood("status", "--json", env=model), "searchable by vectors")
+    assert (
+        (found["facts"]["vectors"], found["facts"]["failed"]) == (19, 1)
+        and "too long" in found["detail"]
+        and not found["ok"]
+    )
+
+
+def test_the_old_model_is_asked_where_it_was_asked_before(sapwood: Sapwood, folder: Path, server: Server) -> None:
+    _fill(folder)
+    other = Server()
+    try:
+        server.reply = lambda path, body: _json({"embeddings": [[1.0] * 8 for _ in body["input"]]})
+        sapwood(
+            "import",
+            str(folder),
+            "--wait",
+            env={"SAPWOOD_EMBEDDING_MODEL": "ollama:m", "SAPWOOD_EMBEDDING_URL": server.url},
+        )
+        asked = len(server.seen)
+        switched = {
+            "SAPWOOD_EMBEDDING_MODEL": "openai:n",
+            "SAPWOOD_EMBEDDING_URL": other.url,
+            "SAPWOOD_EMBEDDING_KEY": "env:HOME",
+        }
+        assert sapwood("search", "rent", "--json", env=switched).json["legs"]["vectors"] == "live"
+        assert len(server.seen) == asked + 1 and server.seen[-1][2] == "" and not other.seen
+    finally:
+        other.close()

@@ -361,3 +361,31 @@ def test_killed_at_any_moment_each_job_is_still_done_once(tmp_path: Path, databa
     assert last.wait(120) == 0
     assert sorted(row[0] for row in database.rows("SELECT n FROM seen")) == list(range(3000))
     assert store.counts() == {}
+
+
+def test_a_job_whose_end_cannot_be_written_is_settled_once_it_can(
+    workers: Callable[..., Workers], database: Database, store: JobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process lives and renews its lease: nobody else would do it."""
+    monkeypatch.setattr("sapwood.store.database.BUSY_TIMEOUT_MS", 100)
+    monkeypatch.setattr("sapwood.jobs.workers._POLL_SECONDS", 0.1)
+    database.run("CREATE TABLE seen (n INTEGER)")
+    calls: list[int] = []
+
+    def handler(job: JobRow, own: Database) -> Outcome:
+        calls.append(1)
+        database.run("BEGIN IMMEDIATE")
+        return Done(lambda: own.run("INSERT INTO seen VALUES (1)"))
+
+    _put(store, NewJob("hold", {}, "hold"))
+    with workers(hold=handler):
+        deadline = time.monotonic() + 20
+        while not calls:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        time.sleep(0.6)
+        database.run("COMMIT")
+        while store.counts():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    assert database.rows("SELECT n FROM seen") == [(1,)] and len(calls) == 1

@@ -167,3 +167,24 @@ def test_a_search_passes_over_what_was_dropped_unless_it_is_asked_for(memory: Me
     _take_in(memory, "ok, but the contract with Olga Petrova ends in June 2027 and we must decide.", kind=Kind.CHAT)
     memory.work(drain=True)
     assert {hit.title for hit in memory.search("ok").hits} == {"Note 0", "Note 5"}
+
+
+def test_what_somebody_saves_while_tags_are_written_stays(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sapwood.vault.files import FileBatch
+
+    _take_in(memory, "Yesterday Olga Petrova met the landlord about the loan.")
+    file, _, _ = _note(memory, "Note 0")
+    stage = FileBatch.stage
+
+    def saving(batch: FileBatch) -> object:
+        stats = stage(batch)
+        if any(path.startswith("raw/") for path in batch._files):
+            file.write_text(file.read_text(encoding="utf-8").replace("landlord", "lawyer"), encoding="utf-8")
+        return stats
+
+    monkeypatch.setattr(FileBatch, "stage", saving)
+    memory.work(drain=True)
+    assert "lawyer" in file.read_text(encoding="utf-8")
+    monkeypatch.undo()
+    memory.doctor()
+    assert memory.search("lawyer").hits

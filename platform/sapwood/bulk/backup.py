@@ -12,6 +12,7 @@ import json
 import os
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +33,7 @@ from sapwood.workspace import FOLDER_MODE, Workspace, writing
 
 __all__ = ["BackupReport", "back_up", "restore"]
 
-_MARK = "sapwood-backup.json"
+_MARK, _END = "sapwood-backup.json", "sapwood-backup-end.json"
 _FORMAT = 1
 _LEVEL = 3
 _OURS = (b"---\nchunk_id:", b"---\r\nchunk_id:")
@@ -62,7 +63,8 @@ def back_up(workspace: Workspace, database: Database, target: Path, *, vectors: 
         raise WorkspaceError(str(target), "is there already", "Choose another name; a backup overwrites nothing.")
     report = BackupReport(vectors=vectors and workspace.embeddings.exists())
     partial = target.with_name(f".{target.name}.partial")
-    with writing(target), tempfile.TemporaryDirectory(dir=workspace.root / "tmp") as place:
+    # Beside the target: the workspace's own folder for such files is emptied by every import.
+    with writing(target), tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.absolute().parent) as place:
         copy = Path(place) / "chunks.db"
         database.copy_to(copy)
         try:
@@ -93,7 +95,7 @@ def _write(workspace: Workspace, copy: Path, raw: IO[bytes], report: BackupRepor
                 "items": report.items,
             }
             _add_text(archive, _MARK, json.dumps(mark), report)
-            _add_file(archive, "memory_tree/chunks.db", copy, report)
+            _add_file(archive, "memory_tree/chunks.db", copy, report, required=True)
             known = _add_notes(workspace, snapshot, archive, report)
         finally:
             snapshot.close()
@@ -104,9 +106,10 @@ def _write(workspace: Workspace, copy: Path, raw: IO[bytes], report: BackupRepor
                 source.copy_to(vectors)
             finally:
                 source.close()
-            _add_file(archive, "memory_tree/embeddings.db", vectors, report)
+            _add_file(archive, "memory_tree/embeddings.db", vectors, report, required=True)
         for path in _others(workspace, known):
             _add_file(archive, path, workspace.root / path, report)
+        _add_text(archive, _END, json.dumps({"files": report.files}), report)
 
 
 def _add_notes(workspace: Workspace, snapshot: Database, archive: tarfile.TarFile, report: BackupReport) -> set[str]:
@@ -175,11 +178,15 @@ def _add_text(archive: tarfile.TarFile, path: str, text: str, report: BackupRepo
     report.files += 1
 
 
-def _add_file(archive: tarfile.TarFile, path: str, source: Path, report: BackupReport) -> None:
-    """A file as it is now; one that is gone meanwhile is left out."""
+def _add_file(
+    archive: tarfile.TarFile, path: str, source: Path, report: BackupReport, *, required: bool = False
+) -> None:
+    """A file as it is now; one that is gone meanwhile is left out unless it is required."""
     try:
         stream = source.open("rb")
     except FileNotFoundError:
+        if required:
+            raise
         return
     with stream:
         stat = os.fstat(stream.fileno())
@@ -217,11 +224,15 @@ def restore(workspace: Workspace, source: Path) -> BackupReport:
 def _unpack(source: Path, place: Path) -> BackupReport:
     report = BackupReport()
     mark: dict[str, Any] = {}
+    end: dict[str, Any] = {}
     try:
-        with tarfile.open(source, mode="r|gz") as archive:
+        with gzip.open(source) as unpacked, tarfile.open(fileobj=unpacked, mode="r|") as archive:
             for entry in archive:
                 if not mark:
                     mark = _mark(archive, entry, source)
+                    continue
+                if entry.name == _END:
+                    end = _json(archive, entry)
                     continue
                 if not entry.isfile() or not entry.name.startswith(
                     ("memory_tree/", "wiki/", "connections/", "config.toml")
@@ -233,12 +244,16 @@ def _unpack(source: Path, place: Path) -> BackupReport:
                 archive.extract(entry, place, filter="data")
                 report.files += 1
                 report.vectors |= entry.name == "memory_tree/embeddings.db"
-    except (tarfile.TarError, EOFError, gzip.BadGzipFile, UnicodeDecodeError) as error:
+            while unpacked.read(1 << 20):  # to the end, where the checksum stands
+                pass
+    except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error, UnicodeDecodeError) as error:
         raise ConfigurationError(str(source), f"is damaged or no backup ({error})", "Take another one.") from error
     except OSError as error:
         if not source.is_file() or isinstance(error, FileNotFoundError):
             raise ConfigurationError(str(source), f"cannot be read ({error.strerror})") from error
         raise
+    if end.get("files") != report.files + 1:  # its own mark was counted too
+        raise ConfigurationError(str(source), "is not whole: files are missing", "Take another one.")
     for folder, names, _ in os.walk(place):
         for name in names:
             (Path(folder) / name).chmod(FOLDER_MODE)
@@ -247,6 +262,10 @@ def _unpack(source: Path, place: Path) -> BackupReport:
         try:
             report.items = len(VaultFiles(database).all_numbers())
             found = VaultFiles(database).integrity()
+            if outside := VaultFiles(database).paths_outside():
+                raise ConfigurationError(
+                    str(source), f"names a file outside of the vault: {outside[0]!r}", "It was not restored."
+                )
         finally:
             database.close()
     except (StoreError, WorkspaceError) as error:
@@ -259,16 +278,20 @@ def _unpack(source: Path, place: Path) -> BackupReport:
 
 
 def _mark(archive: tarfile.TarFile, entry: tarfile.TarInfo, source: Path) -> dict[str, Any]:
-    stream = archive.extractfile(entry) if entry.name == _MARK and entry.size < 10_000 else None
-    try:
-        found = dict(json.loads(stream.read())) if stream else {}
-    except ValueError:
-        found = {}
+    found = _json(archive, entry) if entry.name == _MARK else {}
     if found.get("format") != _FORMAT or not isinstance(found.get("items"), int):
         raise ConfigurationError(
             str(source), "is no backup that this Sapwood knows", "Update Sapwood, or take another file."
         )
     return found
+
+
+def _json(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> dict[str, Any]:
+    stream = archive.extractfile(entry) if entry.size < 10_000 else None
+    try:
+        return dict(json.loads(stream.read())) if stream else {}
+    except ValueError:
+        return {}
 
 
 def _remove(place: Path) -> None:

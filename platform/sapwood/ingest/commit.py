@@ -26,7 +26,7 @@ from sapwood.store.jobs import JobStore
 from sapwood.text.redact import Redaction
 from sapwood.vault import chunkfile
 from sapwood.vault.files import FileBatch
-from sapwood.vault.paths import chunk_path, manifest_path
+from sapwood.vault.paths import chunk_path, is_inside, manifest_path
 from sapwood.workspace import Workspace
 
 BATCH_ITEMS = 200
@@ -378,7 +378,7 @@ def remove_files(workspace: Workspace, items: ItemStore) -> None:
     paths = items.unlinks()
     if not paths:
         return
-    for path in paths:
+    for path in filter(is_inside, paths):
         target = workspace.vault / path
         target.unlink(missing_ok=True)
         for folder in (target.parent, target.parent.parent):

@@ -32,8 +32,10 @@ def tag_notes(workspace: Workspace, database: Database) -> bool:
         if found is None:
             continue
         item, chunk = found
+        file = workspace.vault / Path(chunk.content_path)
         try:
-            data = (workspace.vault / Path(chunk.content_path)).read_bytes()
+            seen = file.stat()
+            data = file.read_bytes()
         except OSError:
             continue
         note = chunkfile.read(data)
@@ -42,13 +44,14 @@ def tag_notes(workspace: Workspace, database: Database) -> bool:
         tags = note.user_tags(tuple(item.metadata.get("tags", ())))
         text = chunk_text(item, chunk, note.user_fields, tags, named.get(chunk_id, ()))
         if text.encode() != data:
-            batch.add(chunk.content_path, text)
+            batch.add(chunk.content_path, text, seen)
             written[chunk.content_path] = chunk_id
     stats = batch.stage()
     with database.transaction():
+        left = batch.publish()  # what somebody saved meanwhile is theirs; the next scan takes it in
         for path, chunk_id in written.items():
-            items.set_file(chunk_id, *stats[path])
+            if path not in left:
+                items.set_file(chunk_id, *stats[path])
         entities.forget_untagged(waiting)
-        batch.publish()
     batch.finish()
     return len(waiting) == _BATCH

@@ -172,12 +172,26 @@ class Workers:
         with self._changed:
             self._running += 1
         try:
-            self._settle(job, self._outcome(job, database), database, store)
+            outcome = self._outcome(job, database)
+            while not self._settled(job, outcome, database, store) and not self._stop.wait(_POLL_SECONDS):
+                pass
         finally:
             with self._changed:
                 self._running -= 1
                 self._last_end = time.monotonic()
         self.wake()
+
+    def _settled(self, job: JobRow, outcome: Outcome, database: Database, store: JobStore) -> bool:
+        """Settle a job; False when the database or the disk refuses, and it is to be tried again: nobody else will, for this
+        process lives and its leases are renewed."""
+        try:
+            self._settle(job, outcome, database, store)
+        except WorkspaceError as error:
+            log.warning("job %s (%s) cannot be settled yet: %s", job.job_id, job.kind, error)
+            if not isinstance(error, WorkspaceBusyError) and not self._trouble:
+                self._trouble = (time.monotonic(), error)
+            return False
+        return True
 
     def _settle(self, job: JobRow, outcome: Outcome, database: Database, store: JobStore) -> None:
         match outcome:
@@ -188,6 +202,8 @@ class Workers:
                             outcome.write()
                 except Superseded:
                     store.defer(job, now_ms(), "what it is about changed while it was worked on")
+                except WorkspaceError:
+                    raise
                 except Exception as error:
                     self._fail(job, store, Err(f"{job.kind}: cannot be written ({type(error).__name__}: {error})"))
             case Defer():

@@ -11,7 +11,7 @@ from sapwood.errors import SapwoodError
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["ModelError", "ModelMisconfigured", "ModelServer", "ModelUnavailable"]
+__all__ = ["ModelError", "ModelMisconfigured", "ModelRefused", "ModelServer", "ModelUnavailable"]
 
 _CONNECT_SECONDS = 5.0
 _LONGEST_ANSWER = 64 << 20
@@ -32,6 +32,10 @@ class ModelUnavailable(ModelError):
 
 class ModelMisconfigured(ModelError):
     """Asking again would fail in the same way: a wrong address, key or model."""
+
+
+class ModelRefused(ModelMisconfigured):
+    """The server does not take this request; one text of several may be the reason, such as one that is too long."""
 
 
 class ModelServer:
@@ -108,6 +112,8 @@ class ModelServer:
         told = f"its server answers {status}: {' '.join(content.decode('utf-8', 'replace').split())[:200]}"
         if status in (408, 429) or status >= 500:
             return ModelUnavailable(self._subject, told, retry_after=_retry_after(answer.headers.get("Retry-After")))
+        if status in (400, 413, 422):
+            return ModelRefused(self._subject, told, self._check)
         return ModelMisconfigured(self._subject, told, "Check its key." if status in (401, 403) else self._check)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from dataclasses import replace
 from pathlib import Path
 
 from sapwood.clock import now_ms
@@ -13,7 +14,7 @@ from sapwood.ingest.passages import passage_text
 from sapwood.jobs.outcome import Defer, Done, Err, Outcome
 from sapwood.models.choice import NO_MODEL, open_embedder
 from sapwood.models.embedder import Embedder, EmbedderStuck, Vector
-from sapwood.models.http import ModelMisconfigured, ModelUnavailable
+from sapwood.models.http import ModelMisconfigured, ModelRefused, ModelUnavailable
 from sapwood.sdk.sources import Kind
 from sapwood.store.database import Database
 from sapwood.store.jobs import JobRow, JobStore
@@ -50,7 +51,9 @@ class PassageEmbedder:
             with vectors.attached(create=True):
                 if below == _TOP:
                     vectors.purge()
-                model = vectors.add_model(embedder.signature, settings.embedding_model)
+                model = vectors.add_model(
+                    embedder.signature, settings.embedding_model, settings.embedding_url, settings.embedding_key
+                )
                 lowest = self._fill(database, vectors, model, embedder, below)
                 if lowest is None and below == _TOP:
                     vectors.set_complete(model, now_ms())
@@ -60,7 +63,7 @@ class PassageEmbedder:
         except (ModelMisconfigured, ConfigurationError) as error:
             return Err(str(error), retryable=False)
         except DamagedStoreError as error:
-            if Path(error.subject) == self._workspace.embeddings:
+            if Path(error.subject) == self._workspace.embeddings and error.cause.startswith("is damaged"):
                 VectorStore(database, self._workspace.embeddings).remove()
             return Err(str(error))
         # At the end of a pass, or in one that found all filled in but what came meanwhile, look from the top again.
@@ -92,22 +95,22 @@ class PassageEmbedder:
         texts = PassageTexts(database).of([passage_id for passage_id, hashed in missing if hashed not in known])
         wanted = {hashed: texts[passage_id] for passage_id, hashed in missing if passage_id in texts}
         hashes = list(wanted)
-        for at in range(0, len(hashes), _BATCH):
-            batch = hashes[at : at + _BATCH]
-            answers = _encode(
-                embedder, [passage_text(Kind(wanted[h].kind), wanted[h].author, wanted[h].body) for h in batch]
+        try:
+            for at in range(0, len(hashes), _BATCH):
+                batch = hashes[at : at + _BATCH]
+                texts_of = [passage_text(Kind(wanted[h].kind), wanted[h].author, wanted[h].body) for h in batch]
+                for hashed, (vector, reason) in zip(batch, _encode(embedder, texts_of), strict=True):
+                    if vector is None:
+                        failures[hashed] = reason
+                    else:
+                        model = _with_dims(vectors, model, vector)
+                        found[hashed] = vector
+        finally:  # what was made before a model failed is kept
+            vectors.put(
+                model,
+                [(passage_id, hashed, found[hashed]) for passage_id, hashed in missing if hashed in found],
+                [(passage_id, hashed, failures[hashed]) for passage_id, hashed in missing if hashed in failures],
             )
-            for hashed, (vector, reason) in zip(batch, answers, strict=True):
-                if vector is None:
-                    failures[hashed] = reason
-                else:
-                    found[hashed] = vector
-                    model = _with_dims(vectors, model, vector)
-        vectors.put(
-            model,
-            [(passage_id, hashed, found[hashed]) for passage_id, hashed in missing if hashed in found],
-            [(passage_id, hashed, failures[hashed]) for passage_id, hashed in missing if hashed in failures],
-        )
         return missing[-1][0]
 
 
@@ -123,7 +126,20 @@ def _encode(embedder: Embedder, texts: list[str]) -> list[tuple[Vector | None, s
     except EmbedderStuck:
         if len(texts) == 1:
             return [(None, _ENDS_MODEL)]
-    return [answer for text in texts for answer in _encode(embedder, [text])]
+        return [answer for text in texts for answer in _encode(embedder, [text])]
+    except ModelRefused as error:
+        if len(texts) == 1:
+            raise
+        refusal = error
+    answers: list[tuple[Vector | None, str]] = []
+    for text in texts:
+        try:
+            answers += _encode(embedder, [text])
+        except ModelRefused as error:
+            answers.append((None, error.cause))
+    if not any(vector for vector, _ in answers):
+        raise refusal  # it is not the texts
+    return answers
 
 
 def _with_dims(vectors: VectorStore, model: Model, vector: Vector) -> Model:
@@ -140,4 +156,4 @@ def _with_dims(vectors: VectorStore, model: Model, vector: Vector) -> Model:
     if model.dims:
         return model
     vectors.set_dims(model, dims)
-    return Model(model.number, model.signature, model.name, dims, model.complete)
+    return replace(model, dims=dims)

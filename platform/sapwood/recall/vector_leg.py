@@ -6,6 +6,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from sapwood.config import Settings
 from sapwood.errors import SapwoodError
 from sapwood.models.choice import NO_MODEL, open_embedder
@@ -124,7 +126,9 @@ class VectorLeg:
 
     def _embedder(self, model: Model) -> Embedder | None:
         if model.name not in self._embedders:
-            self._embedders[model.name] = open_embedder(model.name, self._settings, self._folder)
+            # At the address and with the key that its vectors were made with: the settings may be another model's by now.
+            own = structs.replace(self._settings, embedding_url=model.url, embedding_key=model.key_reference)
+            self._embedders[model.name] = open_embedder(model.name, own, self._folder)
         embedder = self._embedders[model.name]
         return embedder if embedder.signature == model.signature else None
 

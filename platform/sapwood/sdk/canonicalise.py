@@ -129,7 +129,10 @@ def canonicalise_document(
 def _mailbox(text: str, role: str) -> Person:
     from email.utils import parseaddr
 
-    name, address = parseaddr(text)
+    try:
+        name, address = parseaddr(text)
+    except (RecursionError, ValueError, IndexError):  # such as brackets in brackets in brackets
+        return Person(name=text[:200], role=role)
     return Person(name=name or ("" if address else text), address=address.lower(), role=role)
 
 

@@ -28,6 +28,8 @@ CREATE TABLE IF NOT EXISTS mem_tree_embedding_models (
     signature TEXT NOT NULL UNIQUE,
     name TEXT NOT NULL,
     dims INTEGER NOT NULL DEFAULT 0,
+    url TEXT NOT NULL DEFAULT '',
+    key_reference TEXT NOT NULL DEFAULT '',
     complete_at_ms INTEGER
 );
 CREATE TABLE IF NOT EXISTS mem_tree_embedding_failures (
@@ -43,13 +45,15 @@ _VECTORS, _BITS = "mem_tree_chunk_embeddings_{}", "mem_tree_chunk_embedding_bits
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model with vectors here. `complete` once every passage had one."""
+    """A model with vectors here. `complete` once every passage had one; `url` and `key_reference` say where it is asked."""
 
     number: int
     signature: str
     name: str
     dims: int
     complete: bool
+    url: str = ""
+    key_reference: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,20 +131,21 @@ class VectorStore:
     def models(self) -> list[Model]:
         """All models with tables here, oldest first."""
         rows = self._db.rows(
-            "SELECT model_no, signature, name, dims, complete_at_ms IS NOT NULL FROM vectors.mem_tree_embedding_models ORDER BY model_no"
+            "SELECT model_no, signature, name, dims, complete_at_ms IS NOT NULL, url, key_reference FROM vectors.mem_tree_embedding_models ORDER BY model_no"
         )
-        return [Model(r[0], r[1], r[2], r[3], bool(r[4])) for r in rows]
+        return [Model(r[0], r[1], r[2], r[3], bool(r[4]), r[5], r[6]) for r in rows]
 
     def model(self, signature: str) -> Model | None:
         """The model of a signature."""
         return next((m for m in self.models() if m.signature == signature), None)
 
-    def add_model(self, signature: str, name: str) -> Model:
-        """The model of a signature, with tables of its own when it is new."""
+    def add_model(self, signature: str, name: str, url: str = "", key_reference: str = "") -> Model:
+        """The model of a signature, with tables of its own when it is new, and where it is asked from now on."""
         with self._db.transaction(immediate=False):
             self._db.run(
-                "INSERT OR IGNORE INTO vectors.mem_tree_embedding_models (signature, name) VALUES (?, ?)",
-                (signature, name),
+                "INSERT INTO vectors.mem_tree_embedding_models (signature, name, url, key_reference) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (signature) DO UPDATE SET url = excluded.url, key_reference = excluded.key_reference",
+                (signature, name, url, key_reference),
             )
             found = self.model(signature)
             assert found is not None

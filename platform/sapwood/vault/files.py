@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sapwood.vault.paths import is_inside
 from sapwood.workspace import FILE_MODE, FOLDER_MODE, Workspace, writing
 
 _JOURNALS = "journal-"
@@ -40,10 +41,24 @@ class FileBatch:
     _staged: list[tuple[str, str]] = field(default_factory=list)
     _journal: Path | None = None
     _folder: Path | None = None
+    _seen: dict[str, tuple[int, int, int]] = field(default_factory=dict)
 
-    def add(self, path: str, text: str) -> None:
-        """Put a file into the batch; `path` is relative to the vault."""
+    def add(self, path: str, text: str, seen: os.stat_result | None = None) -> None:
+        """Put a file into the batch.
+
+        Args:
+            path: relative to the vault.
+            text: of the file.
+            seen: what the file was when it was read; one that is another by the time of `publish` is left as it is.
+
+        Raises:
+            ValueError: the path leads out of the vault.
+        """
+        if not is_inside(path):
+            raise ValueError(f"{path!r} leads out of the vault")
         self._files[path] = text.encode("utf-8", "replace")
+        if seen is not None:
+            self._seen[path] = _mark(seen)
 
     @property
     def size(self) -> int:
@@ -86,14 +101,19 @@ class FileBatch:
             _sync([self._journal, self._journal.parent])
         return stats
 
-    def publish(self) -> None:
-        """Rename all into place and sync the folders.
+    def publish(self) -> set[str]:
+        """Rename all into place and sync the folders; the paths of files that somebody else changed and that were left.
 
         Raises:
             WorkspaceError: the disk refuses.
         """
         folders: set[str] = set()
-        for temporary, target in self._staged:
+        left: set[str] = set()
+        for path, (temporary, target) in zip(self._files, self._staged, strict=True):
+            if path in self._seen and not _is_still(target, self._seen[path]):
+                left.add(path)
+                os.unlink(temporary)
+                continue
             folder = target.rpartition("/")[0]
             with writing(Path(target)):
                 if folder not in folders:
@@ -102,6 +122,7 @@ class FileBatch:
                 os.rename(temporary, target)
         with writing(self.workspace.vault):
             _sync(folders)
+        return left
 
     def finish(self) -> None:
         """After COMMIT: the journal has done its work."""
@@ -109,6 +130,17 @@ class FileBatch:
             self._journal.unlink(missing_ok=True)
         if self._folder:
             self._folder.rmdir()
+
+
+def _mark(stat: os.stat_result) -> tuple[int, int, int]:
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
+
+
+def _is_still(target: str, seen: tuple[int, int, int]) -> bool:
+    try:
+        return _mark(os.stat(target)) == seen
+    except OSError:
+        return False
 
 
 def _make_folder(folder: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sapwood.vault.paths import MANIFESTS
+from sapwood.vault.paths import MANIFESTS, is_inside
 
 SCHEMA = 1
 _dump = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
@@ -43,6 +43,8 @@ class ManifestChunk:
     def from_json(cls, row: list[Any]) -> ManifestChunk:
         """The inverse of `to_json`."""
         chunk_id, seq, start, end, prefix, suffix, path, sha256, tokens, headings, pages, span, source_ref = row
+        if not is_inside(path):
+            raise ValueError(f"the path {path!r} leads out of the vault")
         moments = (span[0], span[1]) if span else None
         return cls(
             chunk_id,

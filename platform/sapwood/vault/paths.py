@@ -11,6 +11,16 @@ DECISIONS = ".sapwood/decisions.jsonl"
 REPORTS = "reports"
 
 
+def is_inside(path: str) -> bool:
+    """True for a path that stays below the folder that it is relative to."""
+    return (
+        bool(path)
+        and not path.startswith(("/", "\\"))
+        and "\0" not in path
+        and ".." not in path.replace("\\", "/").split("/")
+    )
+
+
 def source_slug(source_id: str) -> str:
     """A folder name for a source: the last part of its id, readable, and eight hex digits of the whole id."""
     last = source_id.rstrip("/").rpartition("/")[2] or source_id

@@ -280,3 +280,52 @@ def test_an_mbox_under_another_name_is_known_by_its_beginning(tmp_path: Path) ->
 def test_no_bytes_make_the_readers_fail(data: bytes) -> None:
     read_tnef(b"\x78\x9f\x3e\x22\x00\x00" + data)
     mark_quotations(data.decode("utf-8", "replace"))
+
+
+# -- one that is broken takes no other with it ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"To: " + b"(" * 3000 + b"\nSubject: b\n\nx",
+        b"Date: 31 Dec 9999 23:00:00 -1200\nSubject: b\n\nx",
+        b"".join(b"Content-Type: message/rfc822\n\n" for _ in range(600)) + b"Subject: b\n\nx",
+        b"Subject: b\nContent-Type: application/ms-tnef; name=winmail.dat\nContent-Transfer-Encoding: base64\n\neJ8+IgAA",
+    ],
+)
+def test_a_broken_mail_spoils_neither_its_thread_nor_itself(tmp_path: Path, broken: bytes) -> None:
+    box = (
+        b"From -\nMessage-ID: <1@x>\nSubject: whole\n\nThe whole one.\n\nFrom -\nMessage-ID: <2@x>\nReferences: <1@x>\n"
+        + broken
+        + b"\n"
+    )
+    ((_, thread),) = _members(tmp_path, box)
+    assert len(thread.segments) == 2 and thread.title == "whole" and "The whole one." in thread.segments[0].text
+
+
+def test_a_text_body_with_a_name_is_a_body(tmp_path: Path) -> None:
+    found = _read(tmp_path, b'Subject: s\nContent-Type: text/plain; charset=utf-8; name="body.txt"\n\nThe words.')
+    assert found.segments[0].text == "The words." and not found.attachments
+    attached = _read(
+        tmp_path,
+        b'Subject: s\nContent-Type: text/plain; name="a.txt"\nContent-Disposition: attachment; filename="a.txt"\n\nx',
+    )
+    assert [a.name for a in attached.attachments] == ["a.txt"]
+
+
+def test_a_thread_keeps_its_name_when_an_older_mail_comes_late_and_the_mbox_grows(tmp_path: Path) -> None:
+    first = b"From -\nMessage-ID: <1@x>\nSubject: Offer\nDate: Fri, 01 Aug 2025 10:00:00 +0000\n\nOne."
+    late = b"From -\nMessage-ID: <0@x>\nIn-Reply-To: <1@x>\nSubject: Re: Offer\nDate: Thu, 01 Jan 1970 00:00:00 +0000\n\nZero.\n"
+    nameless = b"From -\nSubject: bare\n\nNo id."
+    before = [name for name, _ in _members(tmp_path, first + b"\n\n" + nameless)]
+    after = _members(tmp_path, first + b"\n\n" + nameless + b"\n\n" + late)
+    assert [name for name, _ in after] == before
+    assert [s.text for s in after[0][1].segments] == ["Zero.", "One."]
+
+
+def test_no_separator_line_makes_the_splitting_slow(tmp_path: Path) -> None:
+    line = b"From " + b"@" * 120 + b" " * 120 + b"x" * 120 + b"\n\n"
+    began = time.monotonic()
+    assert len(_members(tmp_path, b"From -\nSubject: s\n\n" + line * 3000 + b"From " + b"@ " * 100_000 + b"\n")) == 1
+    assert time.monotonic() - began < 5

@@ -203,3 +203,28 @@ def test_an_outline_is_a_nested_list(tmp_path: Path) -> None:
     assert found.title == "Ideas" and found.modified is not None and found.modified.date() == date(2026, 3, 4)
     with pytest.raises(ConvertError, match="not valid XML"):
         _read(_write(tmp_path, "x.opml", "<opml><body>"))
+
+
+def test_csv_with_the_line_ends_of_old_macs(tmp_path: Path) -> None:
+    assert _read(_write(tmp_path, "t.csv", "a;b\r1;2\r")).segments[0].text == "| a | b |\n| --- | --- |\n| 1 | 2 |"
+
+
+def test_a_picture_that_cannot_be_opened_costs_no_slide_its_text(tmp_path: Path) -> None:
+    deck = Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[5])
+    slide.shapes.title.text = "Kept"
+    picture = tmp_path / "dot.png"
+    picture.write_bytes(
+        bytes.fromhex(
+            "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360f8cfc00000030101003ffe45580000000049454e44ae426082"
+        )
+    )
+    slide.shapes.add_picture(str(picture), 0, 0)
+    path = tmp_path / "deck.pptx"
+    deck.save(str(path))
+    broken = tmp_path / "broken.pptx"
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(broken, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, b"<svg/>" if name.startswith("ppt/media/") else old.read(name))
+    found = _read(broken)
+    assert found.segments[0].text == "## Kept" and len(found.attachments) == 1

@@ -9,7 +9,7 @@ from email.message import Message
 from email.parser import BytesParser
 from email.policy import compat32
 
-from sapwood.sdk import Attachment, Converted, ConvertError, ConvertFile, MailMessage, mail_segments
+from sapwood.sdk import Attachment, Converted, ConvertError, ConvertFile, MailMessage, decode_text, mail_segments
 from sapwood.sdk.sources import Kind
 from sapwood_documents.mail_body import read_body
 from sapwood_documents.mail_headers import addresses, date, message_ids, value
@@ -20,6 +20,7 @@ __all__ = ["convert"]
 
 _MAX_DEPTH = 5  # mails inside of mails
 _MAX_MAILS = 1000
+_LONGEST_RAW = 200_000
 
 
 @dataclass(slots=True)
@@ -37,8 +38,21 @@ def convert(file: ConvertFile) -> Converted:
     """The mails of the file as segments, those inside of others after them."""
     data = read_bytes(file)
     reading = _Reading([], [], [], [])
-    for raw in messages_in(data):
-        _read(BytesParser(policy=compat32).parsebytes(raw), raw, reading, 0)
+    mails = list(messages_in(data))
+    for raw in mails:
+        before = len(reading.mails)
+        try:
+            _read(BytesParser(policy=compat32).parsebytes(raw), raw, reading, 0)
+        except MemoryError:
+            raise
+        except Exception as error:
+            # One that is broken, by accident or on purpose, takes no other of its thread with it.
+            if len(mails) == 1 and isinstance(error, ConvertError):
+                raise
+            if len(reading.mails) == before:
+                _keep_raw(raw, error, reading)
+            else:
+                reading.warnings.append(f"a mail inside of a mail could not be taken apart ({type(error).__name__})")
     if not reading.mails:
         raise ConvertError("empty", "holds no mail", "Nothing needs to be done.")
     segments, people = mail_segments(reading.mails)
@@ -53,6 +67,15 @@ def convert(file: ConvertFile) -> Converted:
         warnings=tuple(dict.fromkeys(reading.warnings)),
         truncated=reading.truncated,
     )
+
+
+def _keep_raw(raw: bytes, error: Exception, reading: _Reading) -> None:
+    """A mail that cannot be taken apart, as the text that it is."""
+    text = decode_text(raw[:_LONGEST_RAW])[0].replace("\x00", "")
+    native_id = f"sha256:{hashlib.sha256(raw).hexdigest()[:32]}"
+    if native_id not in {mail.id for mail in reading.mails}:
+        reading.mails.append(MailMessage(native_id, None, "", (), "", text))
+    reading.warnings.append(f"a mail could not be taken apart and stands as its raw text ({type(error).__name__})")
 
 
 def _read(message: Message, raw: bytes, reading: _Reading, depth: int) -> None:

@@ -103,7 +103,9 @@ def _alternative(children: list[Message], depth: int) -> Iterator[tuple[Message 
 
 
 def _is_attached(part: Message) -> bool:
-    return part.get_content_disposition() == "attachment" or bool(_filename(part))
+    """A name alone makes no attachment of a text: some programs give their bodies one."""
+    disposition = part.get_content_disposition()
+    return disposition == "attachment" or (disposition is not None and bool(_filename(part)))
 
 
 def _filename(part: Message) -> str:

@@ -88,9 +88,12 @@ def value(message: Message, name: str) -> str:
 def addresses(message: Message, name: str) -> list[str]:
     """`Name <address>` or the address alone, for each mailbox of a header."""
     found = []
-    for display, address in getaddresses(
-        [raw_text(raw).replace("\r", " ").replace("\n", " ") for raw in all_values(message, name)]
-    ):
+    raws = [raw_text(raw).replace("\r", " ").replace("\n", " ") for raw in all_values(message, name)]
+    try:
+        mailboxes = getaddresses(raws)
+    except (RecursionError, ValueError, IndexError):  # such as brackets in brackets in brackets
+        mailboxes = []
+    for display, address in mailboxes:
         shown, address = decode_words(display), " ".join(address.split())
         if shown and address:
             quoted = '"' + shown.replace("\\", "").replace('"', "'") + '"' if _SPECIALS.search(shown) else shown
@@ -98,7 +101,7 @@ def addresses(message: Message, name: str) -> list[str]:
         elif shown or address:
             found.append(shown or address)
     if not found and (rest := value(message, name)):
-        found.append(rest)  # no mailbox that a parser knows, yet somebody
+        found.append(rest[:500])  # no mailbox that a parser knows, yet somebody
     return found
 
 
@@ -115,6 +118,10 @@ def date(message: Message) -> tuple[datetime | None, str]:
             moment = datetime.fromisoformat(raw.replace("Z", "+00:00"))
         except ValueError:
             return None, f"its date cannot be read: {raw[:80]}"
+    try:
+        moment.astimezone(UTC)  # at the ends of the calendar a zone leads outside of it
+    except (OverflowError, ValueError):
+        return None, f"its date cannot be used: {raw[:80]}"
     if moment.tzinfo is None:
         return moment.replace(tzinfo=UTC), "" if raw.rstrip().endswith(
             "-0000"

@@ -20,7 +20,8 @@ from sapwood_documents.mail_headers import date, message_ids, value
 
 __all__ = ["convert", "looks_like_mbox", "messages_in"]
 
-_SEPARATOR = re.compile(rb"^From (?:-|\S+@\S*|MAILER-DAEMON|\S+(?=\s.*\d:\d\d))(?:\s+.*\d:\d\d.*)?\s*$")
+_CLOCK = re.compile(rb"\d:\d\d")
+_LONGEST_SEPARATOR = 1000
 _HEADER = re.compile(rb"^(?:[A-Za-z][A-Za-z0-9-]*:|>From )")
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _HEAD_BYTES = 256 * 1024
@@ -30,7 +31,17 @@ _BOM = b"\xef\xbb\xbf"
 def looks_like_mbox(start: bytes) -> bool:
     """True when a file that begins so is an mbox."""
     lines = start.removeprefix(_BOM).split(b"\n", 2)
-    return len(lines) > 1 and bool(_SEPARATOR.match(lines[0].rstrip(b"\r"))) and bool(_HEADER.match(lines[1]))
+    return len(lines) > 1 and _separates(lines[0].rstrip(b"\r")) and bool(_HEADER.match(lines[1]))
+
+
+def _separates(line: bytes) -> bool:
+    """`From -`, `From somebody@somewhere`, or `From ` with a time of day: a line of an mbox, not the beginning of a sentence."""
+    if not line.startswith(b"From ") or len(line) > _LONGEST_SEPARATOR:
+        return False
+    sender, _, rest = line[5:].strip().partition(b" ")
+    if _CLOCK.search(rest):
+        return True
+    return not rest.strip() and (sender in (b"-", b"MAILER-DAEMON") or b"@" in sender)
 
 
 @dataclass(slots=True)
@@ -48,7 +59,10 @@ class _Mail:
 
 
 def convert(file: ConvertFile) -> Converted:
-    """The threads as members, each a file of its mails in order; a member's name stays while its first mail is there."""
+    """The threads as members, each a file of its mails in order of time.
+
+    A member is named by the mail of it that stands first in the file: an mbox grows at its end, so that the name stays.
+    """
     os.makedirs(file.workdir, mode=0o700, exist_ok=True)
     mails = list(_scan(file))
     if not mails:
@@ -61,7 +75,9 @@ def convert(file: ConvertFile) -> Converted:
                 for mail in thread:
                     source.seek(mail.start)
                     out.write(source.read(mail.end - mail.start).rstrip(b"\r\n") + b"\n\n")
-            members.append(Member(_name(thread[0]), target, os.path.getsize(target), file.modified))
+            members.append(
+                Member(_name(min(thread, key=lambda mail: mail.order)), target, os.path.getsize(target), file.modified)
+            )
     return Converted(members=tuple(members), media_type="application/mbox", one_source=True)
 
 
@@ -84,7 +100,7 @@ def _separators(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
         text = line.rstrip(b"\r\n")
         if candidate is not None and _HEADER.match(text):
             yield candidate, text
-        candidate = at if blank and _SEPARATOR.match(text.removeprefix(_BOM) if at == 0 else text) else None
+        candidate = at if blank and _separates(text.removeprefix(_BOM) if at == 0 else text) else None
         blank = not text
         at += len(line)
 
@@ -97,10 +113,9 @@ def _scan(file: ConvertFile) -> Iterator[_Mail]:
     with open(file.path, "rb") as source:
         for order, (start, end) in enumerate(zip(starts, [*starts[1:], file.size], strict=True)):
             source.seek(start)
-            head = source.read(min(end - start, _HEAD_BYTES)).split(b"\n", 1)[-1]
-            headers = BytesHeaderParser(policy=compat32).parsebytes(
-                head.split(b"\n\n", 1)[0].split(b"\r\n\r\n", 1)[0] + b"\n\n"
-            )
+            head = source.read(min(end - start, _HEAD_BYTES)).split(b"\n", 1)[-1].rstrip(b"\r\n")
+            own = head.split(b"\n\n", 1)[0].split(b"\r\n\r\n", 1)[0]
+            headers = BytesHeaderParser(policy=compat32).parsebytes(own + b"\n\n")
             ids = message_ids(headers, "Message-ID")
             native = ids[0] if ids else f"sha256:{hashlib.sha256(head).hexdigest()[:32]}"
             moment, _ = date(headers)

@@ -70,11 +70,18 @@ def _slide(slide: Any, pictures: list[Attachment], number: int) -> str:
             rows = [[" ".join(cell.text.split()).replace("|", "\\|") for cell in row.cells] for row in shape.table.rows]
             parts.append(markdown_table(rows))
         elif shape.shape_type == _PICTURE:
-            name = shape.name or "picture"
-            pictures.append(Attachment(f"s{number}-{shape.shape_id}", name, getattr(shape.image, "content_type", "")))
+            pictures.append(Attachment(f"s{number}-{shape.shape_id}", shape.name or "picture", _picture_type(shape)))
     if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None and notes.text.strip():
         parts.append("Notes:\n\n" + _paragraphs(notes))
     return "\n\n".join(part for part in parts if part.strip())
+
+
+def _picture_type(shape: Any) -> str:
+    """Empty for a picture that lies elsewhere, or of a kind that cannot be told."""
+    try:
+        return str(shape.image.content_type)
+    except Exception:  # the library opens the picture, which may be anything
+        return ""
 
 
 def _shapes(shapes: Any, depth: int) -> Iterator[Any]:

@@ -83,10 +83,13 @@ def _csv(file: ConvertFile) -> Converted:
 
 def _delimiter(sample: str) -> str:
     """The sign that stands equally often in most lines; a comma when none does."""
-    lines = [line for line in sample.split("\n")[:50] if line.strip()]
+    lines = [line for line in sample.splitlines()[:50] if line.strip()]
     best, most = ",", 0.0
     for sign in _DELIMITERS:
-        counts = [len(row) for row in csv.reader(lines, delimiter=sign)] if lines else []
+        try:
+            counts = [len(row) for row in csv.reader(lines, delimiter=sign)] if lines else []
+        except csv.Error:
+            continue
         usual = max(set(counts), key=counts.count, default=1)
         share = counts.count(usual) / len(counts) if counts and usual > 1 else 0.0
         if share > most:

@@ -157,5 +157,5 @@ def _body(properties: dict[int, tuple[int, bytes]]) -> str:
 
     try:
         return text_of_rtf(decompress(packed))
-    except (ValueError, IndexError, TypeError, struct.error):
+    except Exception:  # the library raises plain exceptions for data that is cut off or altered
         return ""

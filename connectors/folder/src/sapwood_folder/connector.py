@@ -161,6 +161,8 @@ class FolderConnector:
                         yield Removed(item.item_id, RemovedReason.OUT_OF_SCOPE)
             item_id = held[0].item_id if len(held) == 1 else fresh_id(scope, path)
             yield Skipped(item_id, scope, entry.skip, Fingerprint(path, entry.size, entry.mtime_ns))
+            if not entry.excluded:
+                yield from _kept(listing, path, scope, item_id)
 
     # -- reading --------------------------------------------------------------------------------------------------
 
@@ -219,7 +221,7 @@ class FolderConnector:
             if moving and time.monotonic() > deadline:
                 for entry in moving:
                     error = ItemError("busy", "is still being written", "It is read on the next run.", retryable=True)
-                    self._aside.append(self._failed(listing, entry, error, ctx))
+                    self._aside += self._failed(listing, entry, error, ctx)
                 return
             young = moving
 
@@ -235,7 +237,7 @@ class FolderConnector:
                 f"cannot be read ({error.strerror or error})",
                 "Change its permissions, or check the disk.",
             )
-            self._aside.append(self._failed(listing, entry, problem, ctx))
+            self._aside += self._failed(listing, entry, problem, ctx)
             return
         same = listing.same_content(entry, digest)
         if same:
@@ -288,7 +290,7 @@ class FolderConnector:
                         yield from self._emit(ctx, listing, entry, digest, file, found, scope)
                         return
             entry = self._restat(entry) or entry
-        yield self._failed(
+        yield from self._failed(
             listing,
             entry,
             ItemError("busy", "is still being written", "It is read on the next run.", retryable=True),
@@ -312,7 +314,10 @@ class FolderConnector:
         if isinstance(found, Converted) and found.members:
             yield from self._members(ctx, listing, path, mark, file, found, scope, 1)
             return
-        yield self._event(listing.id_for(scope, path, digest), path, mark, found, scope)
+        item_id = listing.id_for(scope, path, digest)
+        yield self._event(item_id, path, mark, found, scope)
+        if isinstance(found, ConvertError):
+            yield from _kept(listing, path, scope, item_id)
 
     def _event(
         self,
@@ -377,7 +382,10 @@ class FolderConnector:
             else:
                 inside = replace(mark, locator=name)
                 source_id = f"{scope}:{display_path(path)}" if found.one_source else ""
-                yield self._event(listing.id_for(scope, name, mark.digest), name, inside, inner, scope, source_id)
+                item_id = listing.id_for(scope, name, mark.digest)
+                yield self._event(item_id, name, inside, inner, scope, source_id)
+                if isinstance(inner, ConvertError):
+                    yield from _kept(listing, name, scope, item_id)
             Path(member.path).unlink(missing_ok=True)
 
     def _member_file(self, member: Member, limits: ConvertLimits) -> ConvertFile:
@@ -385,16 +393,21 @@ class FolderConnector:
         unpacked = f"{member.path}.unpacked"
         return ConvertFile(member.path, name, member.size, member.modified, unpacked, self._passwords, limits)
 
-    def _failed(self, listing: Listing, entry: Entry, error: ItemError, ctx: RunContext) -> Failed:
+    def _failed(self, listing: Listing, entry: Entry, error: ItemError, ctx: RunContext) -> list[Event]:
         path = display_path(entry.path)
         scope = f"folder:{ctx.account}"
-        known = listing.known.at(path)
-        return Failed(
-            known[0].item_id if known else fresh_id(scope, path),
-            scope,
-            error,
-            Fingerprint(path, entry.size, entry.mtime_ns),
-        )
+        own = next((item for item in listing.known.at(path) if item.locator == path), None)
+        item_id = own.item_id if own else fresh_id(scope, path)
+        mark = Fingerprint(path, entry.size, entry.mtime_ns)
+        return [Failed(item_id, scope, error, mark), *_kept(listing, path, scope, item_id)]
+
+
+def _kept(listing: Listing, path: str, scope: str, told: str) -> Iterator[Event]:
+    """What is stored out of a file that cannot be read this time, an mbox or an archive: it stays, for it was not seen to be gone."""
+    for item in listing.known.at(path.partition("!/")[0]):
+        inside = item.locator == path or item.locator.startswith(f"{path}!/")
+        if item.state == "stored" and inside and item.item_id != told:
+            yield Seen(item.item_id, scope, item.revision)
 
 
 def _again(item: KnownItem, scope: str) -> Event:
