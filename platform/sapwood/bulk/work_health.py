@@ -87,12 +87,12 @@ def _model(store: VectorStore, model: Model, settings: Settings) -> Check:
     totals = store.totals(model)
     chosen = model.name == settings.embedding_model
     detail = f"{totals.stored} passages with {model.signature}"
-    if totals.missing:
-        detail += (
-            f", {totals.missing} to come"
-            if chosen
-            else f", {totals.missing} without: it serves until the chosen model is complete"
-        )
+    if chosen:
+        detail += f", {totals.missing} to come" if totals.missing else ""
+    elif any(other.complete and other.name == settings.embedding_model for other in store.models()):
+        detail += f": not in use any more; `sapwood embed --drop {model.name}` removes them"
+    else:
+        detail += ": they serve until the chosen model has all"
     step = ""
     if totals.failed:
         first = "; ".join(f"passage {passage}: {reason}" for passage, reason in store.failures(model, _SHOWN))
