@@ -28,7 +28,7 @@ from sapwood.store.items import ItemStore
 from sapwood.store.vaultfiles import VaultFiles
 from sapwood.vault import chunkfile
 from sapwood.vault.manifest import Manifest
-from sapwood.vault.paths import MANIFESTS, manifest_path
+from sapwood.vault.paths import MANIFESTS, is_inside, manifest_path
 from sapwood.workspace import FOLDER_MODE, Workspace, writing
 
 __all__ = ["BackupReport", "back_up", "restore"]
@@ -124,34 +124,37 @@ def _add_notes(workspace: Workspace, snapshot: Database, archive: tarfile.TarFil
             if path in known:
                 continue
             known.add(path)
-            data = _read(workspace.root / path)
-            if data is None or chunkfile.read(data).damaged:
+            held = _read(workspace.root / path)
+            if held is None or chunkfile.read(held[0]).damaged:
                 named = entities.shown([chunk.chunk_id]).get(chunk.chunk_id, ())
                 _add_text(archive, path, chunk_text(item, chunk, entities=named), report)
                 report.composed += 1
             else:
-                _add_file(archive, path, workspace.root / path, report)
+                _add_bytes(archive, path, *held, report)
         path = f"wiki/{manifest_path(item_id)}"
         known.add(path)
-        if _lists(_read(workspace.root / path), [chunk.chunk_id for chunk in chunks]):
-            _add_file(archive, path, workspace.root / path, report)
+        held = _read(workspace.root / path)
+        if held is not None and _lists(held[0], [chunk.chunk_id for chunk in chunks]):
+            _add_bytes(archive, path, *held, report)
         else:
             _add_text(archive, path, manifest_text(item, *files.connection_of(item.connection_id), chunks), report)
             report.composed += 1
     return known
 
 
-def _read(path: Path) -> bytes | None:
+def _read(path: Path) -> tuple[bytes, float] | None:
+    """A file's bytes and its time, read once: by the next look it may be gone."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as stream:
+            return stream.read(), os.fstat(stream.fileno()).st_mtime_ns / 1e9
     except OSError:
         return None
 
 
-def _lists(data: bytes | None, chunk_ids: list[str]) -> bool:
+def _lists(data: bytes, chunk_ids: list[str]) -> bool:
     """True when a manifest is that of just these chunks."""
     try:
-        return data is not None and [c.chunk_id for c in Manifest.from_text(data.decode()).chunks] == chunk_ids
+        return [c.chunk_id for c in Manifest.from_text(data.decode()).chunks] == chunk_ids
     except (ValueError, KeyError, TypeError):
         return False
 
@@ -165,15 +168,18 @@ def _others(workspace: Workspace, known: set[str]) -> Iterator[str]:
             path = file.relative_to(workspace.root).as_posix()
             if path in known or file.is_symlink() or not file.is_file() or path.startswith(f"wiki/{MANIFESTS}/"):
                 continue
-            if path.startswith("wiki/raw/") and (_read(file) or b"").startswith(_OURS):
+            if path.startswith("wiki/raw/") and (held := _read(file)) and held[0].startswith(_OURS):
                 continue  # a chunk that is younger than the copy of the database
             yield path
 
 
 def _add_text(archive: tarfile.TarFile, path: str, text: str, report: BackupReport) -> None:
-    data = text.encode()
+    _add_bytes(archive, path, text.encode(), 0.0, report)
+
+
+def _add_bytes(archive: tarfile.TarFile, path: str, data: bytes, mtime: float, report: BackupReport) -> None:
     entry = tarfile.TarInfo(path)
-    entry.size, entry.mode = len(data), 0o600
+    entry.size, entry.mode, entry.mtime = len(data), 0o600, mtime
     archive.addfile(entry, io.BytesIO(data))
     report.files += 1
 
@@ -262,7 +268,7 @@ def _unpack(source: Path, place: Path) -> BackupReport:
         try:
             report.items = len(VaultFiles(database).all_numbers())
             found = VaultFiles(database).integrity()
-            if outside := VaultFiles(database).paths_outside():
+            if outside := [path for path in VaultFiles(database).paths() if not is_inside(path)]:
                 raise ConfigurationError(
                     str(source), f"names a file outside of the vault: {outside[0]!r}", "It was not restored."
                 )

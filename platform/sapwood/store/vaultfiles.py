@@ -18,10 +18,12 @@ class VaultFiles:
         """`(path, size, mtime_ns)` of every chunk's file as last seen, folder by folder."""
         return self._db.each("SELECT content_path, file_size, file_mtime_ns FROM mem_tree_chunks ORDER BY content_path")
 
-    def paths_outside(self) -> list[str]:
-        """Paths of chunks' files, or of files to be removed, that lead out of the vault."""
-        rows = self._db.each("SELECT content_path FROM mem_tree_chunks UNION ALL SELECT path FROM mem_tree_unlinks")
-        return [path for (path,) in rows if path.startswith(("/", "\\")) or ".." in path.replace("\\", "/").split("/")]
+    def paths(self) -> Iterator[str]:
+        """Paths of chunks' files, and of files that are to be removed."""
+        for (path,) in self._db.each(
+            "SELECT content_path FROM mem_tree_chunks UNION ALL SELECT path FROM mem_tree_unlinks"
+        ):
+            yield path
 
     def chunk_at(self, path: str) -> str:
         """The id of the chunk whose file lies at a path; empty when none does."""
