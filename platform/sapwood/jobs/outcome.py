@@ -12,10 +12,6 @@ class Superseded(Exception):
     """Raised while writing: what the job is about has changed since it was read. It is done again at once."""
 
 
-def _nothing() -> None:
-    pass
-
-
 @dataclass(frozen=True, slots=True)
 class Done:
     """The job is done.
@@ -25,7 +21,7 @@ class Done:
             when another worker has the job by then.
     """
 
-    write: Callable[[], None] = _nothing
+    write: Callable[[], object] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)

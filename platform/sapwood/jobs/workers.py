@@ -71,8 +71,9 @@ class Workers:
         self._handlers = handlers
         self._lanes = lanes
         self._on_idle = on_idle
-        self._trouble: tuple[float, WorkspaceError | StoreError] | None = None
+        self._trouble: tuple[float, Exception] | None = None
         self._running = 0
+        self._swept = -_SWEEP_SECONDS
         self._last_end = time.monotonic()
         self._changed = threading.Condition()
         self._stop = threading.Event()
@@ -82,6 +83,8 @@ class Workers:
 
     def __enter__(self) -> Workers:
         self._owner = Owner(self._owners)
+        with self._connection() as database:
+            self._sweep(JobStore(database))
         for lane, number in self._lanes.items():
             for index in range(number):
                 self._start(self._work, f"{lane}-{index}", lane)
@@ -160,10 +163,8 @@ class Workers:
                 except WorkspaceBusyError as error:
                     log.warning("a worker waits: %s", error)  # another program holds the database
                 except Exception as error:
-                    # Such as a full disk: the lease gives the job back.
-                    log.error("a worker could not go on: %s", error)
-                    if isinstance(error, WorkspaceError | StoreError) and not self._trouble:
-                        self._trouble = (time.monotonic(), error)
+                    log.error("a worker could not go on: %s", error)  # such as a full disk
+                    self._note_trouble(error)
                 with self._changed:
                     if not self._stop.is_set() and self._round == seen:
                         self._changed.wait(_POLL_SECONDS)
@@ -188,10 +189,15 @@ class Workers:
             self._settle(job, outcome, database, store)
         except WorkspaceError as error:
             log.warning("job %s (%s) cannot be settled yet: %s", job.job_id, job.kind, error)
-            if not isinstance(error, WorkspaceBusyError) and not self._trouble:
-                self._trouble = (time.monotonic(), error)
+            self._note_trouble(error)
             return False
         return True
+
+    def _note_trouble(self, error: Exception) -> None:
+        """Since when no worker can write; another program that holds the database will let go of it."""
+        is_lasting = isinstance(error, WorkspaceError | StoreError) and not isinstance(error, WorkspaceBusyError)
+        if is_lasting and self._trouble is None:
+            self._trouble = (time.monotonic(), error)
 
     def _settle(self, job: JobRow, outcome: Outcome, database: Database, store: JobStore) -> None:
         match outcome:
@@ -233,12 +239,9 @@ class Workers:
     def _keep(self, _: str) -> None:
         assert self._owner is not None
         renewed = time.monotonic()
-        swept = -_SWEEP_SECONDS  # at once, and again as long as it fails
         with self._connection() as database:
             store = JobStore(database)
-            pause = 0.0  # the dead are looked for at once
-            while not self._stop.wait(pause):  # finished jobs, which wake the workers, are nothing to it
-                pause = _POLL_SECONDS
+            while not self._stop.wait(_POLL_SECONDS):  # finished jobs, which wake the workers, are nothing to it
                 moment = time.monotonic()
                 if not self._running:
                     self._on_idle(moment - self._last_end)
@@ -248,14 +251,17 @@ class Workers:
                     if moment - renewed >= _RENEW_SECONDS:
                         store.renew(self._owner.worker_id, now_ms() + LEASE_MS)
                         renewed = moment
-                    if moment - swept >= _SWEEP_SECONDS:
-                        self._sweep(store)
-                        swept = moment
                 except (WorkspaceError, StoreError) as error:
                     log.error("leases could not be looked after: %s", error)
+                if moment - self._swept >= _SWEEP_SECONDS:
+                    self._sweep(store)
 
     def _sweep(self, store: JobStore) -> None:
-        """Free the leases of the dead, and those that have run out."""
-        dead = [owner for owner in store.owners() if is_dead(self._owners, owner)]
-        if store.free_leases(now_ms(), dead):
-            self.wake()
+        """Free the leases of the dead, and those that have run out; where that cannot be written, it is due again at once."""
+        try:
+            dead = [owner for owner in store.owners() if is_dead(self._owners, owner)]
+            if store.free_leases(now_ms(), dead):
+                self.wake()
+            self._swept = time.monotonic()
+        except (WorkspaceError, StoreError) as error:
+            log.error("leases could not be freed: %s", error)
