@@ -284,7 +284,7 @@ class Memory:
         from sapwood.jobs.owner import living
 
         with self.workspace.writer_lock(self.settings.lock_wait_seconds):
-            if workers := living(self.workspace.memory_tree / "owners"):
+            if workers := living(self.workspace.owners):
                 raise WorkspaceBusyError(
                     f"the workspace {self.workspace.root}", f"process {workers[0].partition('-')[0]} does its slow work", "Stop it first, then rebuild."
                 )  # fmt: skip
@@ -367,10 +367,11 @@ class Memory:
         from sapwood.store.jobs import JobStore
 
         path = self.database.path
-        owners = self.workspace.memory_tree / "owners"
         with (
             open_handlers(self.workspace) as handlers,
-            Workers(lambda: Database.open(path), owners, handlers.by_kind, LANES, handlers.on_idle) as workers,
+            Workers(
+                lambda: Database.open(path), self.workspace.owners, handlers.by_kind, LANES, handlers.on_idle
+            ) as workers,
         ):
             if drain:
                 workers.drain(stopped)

@@ -57,6 +57,11 @@ class Workspace:
         return self.memory_tree / "embeddings.db"
 
     @property
+    def owners(self) -> Path:
+        """A locked file for each process that does jobs."""
+        return self.memory_tree / "owners"
+
+    @property
     def vault(self) -> Path:
         """The Markdown folder that opens in Obsidian."""
         return self.root / "wiki"

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sapwood.memory import Memory
+from sapwood.models.choice import open_embedder
 from tests.bench import data
 
 _BARE = """
@@ -83,13 +84,9 @@ def _throughput(workspace: Path, place: Path) -> tuple[float, float, int]:
             return float(done.stdout)
 
         before = bare()
-        leg = memory._vector_leg()
-        from sapwood.models.choice import open_embedder
-
         embedder = open_embedder("offline", memory.settings, memory.workspace.memory_tree)
         embedder.encode(["warm"])
         embedder.close()
-        leg.close()
         memory.embed()
         began = time.perf_counter()
         memory.work(drain=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -187,8 +186,6 @@ def test_a_server_that_is_down_defers_and_one_that_lies_fails_by_name(
     (folder / "more.md").write_text("More words.", encoding="utf-8")
     server.reply = lambda path, body: (200, {}, b"<html>Log in</html>")
     wrong = model | {"SAPWOOD_EMBEDDING_URL": f"{server.url}/elsewhere"}
-    sapwood("jobs", "list", env=wrong)
-    shutil.rmtree(folder / "nothing", ignore_errors=True)
     database = apsw.Connection(str(_chunks(sapwood)))
     database.execute("UPDATE mem_tree_jobs SET available_at_ms = 0")
     database.close()

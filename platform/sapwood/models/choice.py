@@ -8,22 +8,22 @@ from sapwood.config import Settings
 from sapwood.credentials import resolve
 from sapwood.errors import ConfigurationError
 from sapwood.models.embedder import Embedder
+from sapwood.models.http import SERVED, server_url
 from sapwood.models.local import LOCAL_MODELS, LocalEmbedder
 
 __all__ = ["NO_MODEL", "check_name", "open_embedder"]
 
 NO_MODEL = "none"
-_OLLAMA_URL = "http://127.0.0.1:11434"
 
 
 def check_name(name: str) -> None:
     """Refuse a name that stands for no model.
 
     Raises:
-        ConfigurationError: it does.
+        ConfigurationError: it is one.
     """
     kind, _, rest = name.partition(":")
-    if name not in (NO_MODEL, *LOCAL_MODELS) and not (kind in ("ollama", "openai") and rest):
+    if name not in (NO_MODEL, *LOCAL_MODELS) and not (kind in SERVED and rest):
         raise ConfigurationError(
             f"embedding_model = {name!r}", "no such model", f"Use {', '.join(LOCAL_MODELS)}, ollama:NAME, openai:NAME or {NO_MODEL}."
         )  # fmt: skip
@@ -39,21 +39,15 @@ def open_embedder(name: str, settings: Settings, folder: Path) -> Embedder:
 
     Raises:
         ConfigurationError: there is no such model, or its address or key is missing.
-        EmbedderMisconfigured: its package is not installed.
+        ModelMisconfigured: its package is not installed.
     """
     check_name(name)
     kind, _, model = name.partition(":")
-    if kind == "ollama":
-        from sapwood.models.remote import ollama
+    if kind in SERVED:
+        from sapwood.models.remote import ollama, openai_compatible
 
-        return ollama(model, settings.embedding_url or _OLLAMA_URL)
-    if kind == "openai":
-        from sapwood.models.remote import openai_compatible
-
-        if not settings.embedding_url:
-            raise ConfigurationError(
-                f"embedding_model = {name!r}", "needs the address of its server", "Set embedding_url, such as https://api.openai.com/v1."
-            )  # fmt: skip
-        key = resolve(settings.embedding_key) if settings.embedding_key else ""
-        return openai_compatible(model, settings.embedding_url, key)
+        url = server_url("embedding", name, settings.embedding_url)
+        if kind == "ollama":
+            return ollama(model, url)
+        return openai_compatible(model, url, resolve(settings.embedding_key) if settings.embedding_key else "")
     return LocalEmbedder(name, folder, settings.embedder_idle_seconds)

@@ -6,12 +6,20 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from sapwood.errors import SapwoodError
+from sapwood.errors import ConfigurationError, SapwoodError
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["ModelError", "ModelMisconfigured", "ModelRefused", "ModelServer", "ModelUnavailable"]
+__all__ = [
+    "SERVED",
+    "ModelError",
+    "ModelMisconfigured",
+    "ModelRefused",
+    "ModelServer",
+    "ModelUnavailable",
+    "server_url",
+]
 
 _CONNECT_SECONDS = 5.0
 _LONGEST_ANSWER = 64 << 20
@@ -36,6 +44,29 @@ class ModelMisconfigured(ModelError):
 
 class ModelRefused(ModelMisconfigured):
     """The server does not take this request; one text of several may be the reason, such as one that is too long."""
+
+
+SERVED = ("ollama", "openai")
+"""Kinds of servers, the first part of a model's full name."""
+
+_OLLAMA_URL = "http://127.0.0.1:11434"
+
+
+def server_url(setting: str, name: str, url: str) -> str:
+    """The address of a model's server: the given one, or Ollama's own.
+
+    Args:
+        setting: `embedding` or `language`, to name the settings in the error.
+        name: of the model, `ollama:NAME` or `openai:NAME`.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    if not url and not name.startswith("ollama:"):
+        raise ConfigurationError(
+            f"{setting}_model = {name!r}", "needs the address of its server", f"Set {setting}_url, such as https://api.openai.com/v1."
+        )  # fmt: skip
+    return url or _OLLAMA_URL
 
 
 class ModelServer:

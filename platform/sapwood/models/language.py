@@ -8,12 +8,11 @@ from typing import Any
 from sapwood.config import Settings
 from sapwood.credentials import resolve
 from sapwood.errors import ConfigurationError
-from sapwood.models.http import ModelServer
+from sapwood.models.http import SERVED, ModelServer, server_url
 
 __all__ = ["LanguageModel", "open_language_model"]
 
 _SECONDS = 300.0  # a local model on a slow machine
-_OLLAMA_URL = "http://127.0.0.1:11434"
 _CHECK = "Check language_model and language_url."
 
 
@@ -72,9 +71,7 @@ def open_language_model(settings: Settings) -> LanguageModel | None:
     if name == "none":
         return None
     kind, _, model = name.partition(":")
-    if kind not in ("ollama", "openai") or not model:
+    if kind not in SERVED or not model:
         raise ConfigurationError(f"language_model = {name!r}", "no such model", "Use ollama:NAME, openai:NAME or none.")
-    if kind == "openai" and not settings.language_url:
-        raise ConfigurationError(f"language_model = {name!r}", "needs the address of its server", "Set language_url, such as https://api.openai.com/v1.")  # fmt: skip
-    key = resolve(settings.language_key) if settings.language_key else ""
-    return LanguageModel(kind, model, settings.language_url or _OLLAMA_URL, key)
+    url = server_url("language", name, settings.language_url)
+    return LanguageModel(kind, model, url, resolve(settings.language_key) if settings.language_key else "")

@@ -134,9 +134,8 @@ class LocalEmbedder:
         with suppress(OSError, ValueError):
             handle = os.open(self._folder / LOCK_NAME, os.O_RDWR | os.O_CLOEXEC)
             try:
-                fcntl.flock(
-                    handle, fcntl.LOCK_EX | fcntl.LOCK_NB
-                )  # nobody holds it: the number may be anybody's by now
+                # Where nobody holds the lock, the number may be anybody's by now.
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 os.kill(int(os.pread(handle, 16, 0)), signal.SIGKILL)
             finally:

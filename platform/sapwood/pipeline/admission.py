@@ -177,10 +177,9 @@ def _verdict(kind: Kind, total: float, tokens: int, entities: int) -> tuple[bool
 
 def _informative(text: str) -> float:
     """Words that say something: without fillers, emoji, greetings, and the lines that a chat program writes by itself."""
-    sample = text
-    if any(sign in sample for sign in _SYSTEM_SIGNS):
-        sample = "\n".join(line for line in sample.split("\n") if not _SYSTEM_LINE.search(line))
-    rest = _EMOTE.sub(" ", sample)
+    if any(sign in text for sign in _SYSTEM_SIGNS):
+        text = "\n".join(line for line in text.split("\n") if not _SYSTEM_LINE.search(line))
+    rest = _EMOTE.sub(" ", text)
     latin = [w for w in _LATIN.findall(rest) if w.lower().replace("’", "'") not in _FILLERS]
     chinese = len(_CJK.findall(_CHINESE_FILLERS.sub("", rest)))
     return len(latin) + chinese / _CJK_A_WORD + 0.5 * min(6, len(_NUMBER.findall(rest)))

@@ -12,10 +12,11 @@ from sapwood.clock import now_ms
 from sapwood.config import Settings, load_settings
 from sapwood.errors import ConfigurationError
 from sapwood.ingest.followup import embedding, tagging
-from sapwood.jobs.outcome import Defer, Done, Err, Outcome, Superseded
+from sapwood.jobs.outcome import Defer, Done, Err, Outcome
 from sapwood.models.http import ModelMisconfigured, ModelUnavailable
 from sapwood.models.language import LanguageModel, open_language_model
 from sapwood.pipeline.admission import with_importance
+from sapwood.pipeline.chunk_jobs import index_mentions, is_still_there, until_available
 from sapwood.pipeline.mentions import mentions_of
 from sapwood.sdk.sources import Kind
 from sapwood.store.database import Database
@@ -27,7 +28,7 @@ from sapwood.workspace import Workspace
 
 __all__ = ["ModelExtractor", "entities_of"]
 
-_RETRY_MS, _NONSENSE_MS = 60_000, 600_000
+_NONSENSE_MS = 600_000
 _LONGEST = 12_000  # characters of a chunk that the model is shown
 _SCORE = 0.85
 _KINDS = ("person", "organization", "location", "event", "product", "datetime", "technology", "artifact", "quantity")
@@ -67,7 +68,7 @@ class ModelExtractor:
                 return Done()
             answer = model.ask(_INSTRUCTION, chunk.shown[:_LONGEST])
         except ModelUnavailable as error:
-            return Defer(now_ms() + int(1000 * error.retry_after if error.retry_after else _RETRY_MS), str(error))
+            return until_available(error)
         except ModelMisconfigured as error:
             return Defer(now_ms() + _NONSENSE_MS, str(error))
         except ConfigurationError as error:
@@ -81,22 +82,16 @@ class ModelExtractor:
         entities = entities_of(answer, chunk.shown)
 
         def write() -> None:
-            now = items.with_chunk(chunk_id)
-            if now is None:
+            if not is_still_there(items, chunk):
                 return
-            if now[1].shown != chunk.shown:
-                raise Superseded
             score = items.score(chunk_id)
-            store = EntityStore(database)
-            known = store.of_node(chunk_id)
+            known = EntityStore(database).of_node(chunk_id)
             names = len(known) + len(entities)
             verdict = with_importance(Kind(item.kind), score.signals, importance, chunk.token_count, names)
             items.put_assessment(chunk_id, verdict.total, verdict.signals, verdict.dropped, verdict.reason, now_ms())
             items.put_importance(chunk_id, importance, reason)
             mentions = {m.entity_id: m for m in mentions_of(item, tuple(entities))} | {m.entity_id: m for m in known}
-            moment = chunk.range_ms[0] if chunk.range_ms else item.timestamp_ms
-            if store.put(chunk_id, "leaf", () if verdict.dropped else mentions.values(), moment):
-                store.mark_untagged(chunk_id)
+            index_mentions(database, item, chunk, () if verdict.dropped else mentions.values())
             JobStore(database).enqueue([embedding(), tagging()], now_ms())
 
         return Done(write)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from sapwood.errors import ConfigurationError
+from sapwood.text.names_cjk import chinese_lines
 
 __all__ = ["check_extractors", "spans_of"]
 
@@ -74,15 +75,12 @@ def _chinese_model() -> Callable[[str], list[tuple[str, str]]]:
 
 
 def _chinese(text: str) -> Iterator[Span]:
-    offset = 0
-    for line in text.split("\n"):
-        if _HAN.search(line):
-            at = 0
-            for word, tag in _chinese_model()(line):
-                place = line.find(word, at)  # blanks are left out of its words
-                if place < 0:
-                    break
-                at = place + len(word)
-                if (kind := _LAC_KINDS.get(tag)) and len(word) > 1:
-                    yield kind, offset + place, offset + at
-        offset += len(line) + 1
+    for offset, line in chinese_lines(text):
+        at = 0
+        for word, tag in _chinese_model()(line):
+            place = line.find(word, at)  # blanks are left out of its words
+            if place < 0:
+                break
+            at = place + len(word)
+            if (kind := _LAC_KINDS.get(tag)) and len(word) > 1:
+                yield kind, offset + place, offset + at

@@ -11,10 +11,11 @@ from sapwood.config import Settings, load_settings
 from sapwood.errors import ConfigurationError, DamagedStoreError
 from sapwood.ingest.followup import embedding
 from sapwood.ingest.passages import passage_text
-from sapwood.jobs.outcome import Defer, Done, Err, Outcome
+from sapwood.jobs.outcome import Done, Err, Outcome
 from sapwood.models.choice import NO_MODEL, open_embedder
 from sapwood.models.embedder import Embedder, EmbedderStuck, Vector
 from sapwood.models.http import ModelMisconfigured, ModelRefused, ModelUnavailable
+from sapwood.pipeline.chunk_jobs import until_available
 from sapwood.sdk.sources import Kind
 from sapwood.store.database import Database
 from sapwood.store.jobs import JobRow, JobStore
@@ -26,7 +27,6 @@ __all__ = ["PassageEmbedder"]
 
 _SLICE = 256  # passages a job
 _BATCH = 32  # texts a request
-_RETRY_MS = 60_000
 _TOP = 1 << 62
 _NO_VECTOR = "the model gives no vector for it"
 _ENDS_MODEL = "the model's process ends or hangs over it"
@@ -37,7 +37,7 @@ class PassageEmbedder:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._opened: tuple[str, Settings, Embedder] | None = None
+        self._opened: tuple[Settings, Embedder] | None = None
 
     def __call__(self, job: JobRow, database: Database) -> Outcome:
         """Fill in one slice; the job that fills the next one is put in with this one's end."""
@@ -59,7 +59,7 @@ class PassageEmbedder:
                     vectors.set_complete(model, now_ms())
                     return Done()
         except ModelUnavailable as error:
-            return Defer(now_ms() + int(1000 * error.retry_after if error.retry_after else _RETRY_MS), str(error))
+            return until_available(error)
         except (ModelMisconfigured, ConfigurationError) as error:
             return Err(str(error), retryable=False)
         except DamagedStoreError as error:
@@ -67,20 +67,19 @@ class PassageEmbedder:
                 VectorStore(database, self._workspace.embeddings).remove()
             return Err(str(error))
         # At the end of a pass, or in one that found all filled in but what came meanwhile, look from the top again.
-        return Done(lambda: _ask_again(database, lowest))
+        return Done(lambda: JobStore(database).enqueue([embedding(lowest)], now_ms()))
 
     def close(self) -> None:
         """Let go of the model."""
         if self._opened is not None:
-            self._opened[2].close()
+            self._opened[1].close()
             self._opened = None
 
     def _embedder(self, settings: Settings) -> Embedder:
-        if self._opened is None or self._opened[:2] != (settings.embedding_model, settings):
+        if self._opened is None or self._opened[0] != settings:
             self.close()
-            opened = open_embedder(settings.embedding_model, settings, self._workspace.memory_tree)
-            self._opened = (settings.embedding_model, settings, opened)
-        return self._opened[2]
+            self._opened = (settings, open_embedder(settings.embedding_model, settings, self._workspace.memory_tree))
+        return self._opened[1]
 
     def _fill(
         self, database: Database, vectors: VectorStore, model: Model, embedder: Embedder, below: int
@@ -112,10 +111,6 @@ class PassageEmbedder:
                 [(passage_id, hashed, failures[hashed]) for passage_id, hashed in missing if hashed in failures],
             )
         return missing[-1][0]
-
-
-def _ask_again(database: Database, below: int | None) -> None:
-    JobStore(database).enqueue([embedding(below)], now_ms())
 
 
 def _encode(embedder: Embedder, texts: list[str]) -> list[tuple[Vector | None, str]]:

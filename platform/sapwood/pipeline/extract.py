@@ -8,15 +8,15 @@ from sapwood.clock import now_ms
 from sapwood.config import load_settings
 from sapwood.errors import ConfigurationError
 from sapwood.ingest.followup import EXTRACT, asking, embedding, tagging
-from sapwood.jobs.outcome import Defer, Done, Err, Outcome, Superseded
+from sapwood.jobs.outcome import Defer, Done, Err, Outcome
 from sapwood.pipeline.admission import WEIGHTS
 from sapwood.pipeline.better_extractors import check_extractors
+from sapwood.pipeline.chunk_jobs import index_mentions, is_still_there
 from sapwood.pipeline.examine import Examination, Subject, examine, warm_up
 from sapwood.pipeline.known_names import KnownNames
 from sapwood.pipeline.mentions import mentions_of
 from sapwood.plugins.limited_pool import LimitedPool, TaskCrashed, TaskTimeout
 from sapwood.store.database import Database
-from sapwood.store.entities import EntityStore
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
 from sapwood.store.jobs import JobRow, JobStore
 from sapwood.workspace import Workspace
@@ -62,18 +62,11 @@ class ChunkExtractor:
         verdict = examination.assessment
 
         def write() -> None:
-            now = items.with_chunk(chunk_id)
-            if now is None:
+            if not is_still_there(items, chunk):
                 return
-            if now[1].shown != chunk.shown:
-                raise Superseded
             items.put_assessment(chunk_id, verdict.total, verdict.signals, verdict.dropped, verdict.reason, now_ms())
             # A dropped chunk is in no index of things: nothing may lead to it but its own words.
-            moment = chunk.range_ms[0] if chunk.range_ms else item.timestamp_ms
-            entities = EntityStore(database)
-            changed = entities.put(chunk_id, "leaf", () if verdict.dropped else mentions, moment)
-            if changed:
-                entities.mark_untagged(chunk_id)
+            index_mentions(database, item, chunk, () if verdict.dropped else mentions)
             jobs = JobStore(database)
             if verdict.band == "grey" and settings.language_model != "none":
                 jobs.enqueue([asking(chunk_id)], now_ms())

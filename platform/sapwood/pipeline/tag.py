@@ -29,8 +29,4 @@ class NoteTagger:
                 more = tag_notes(self._workspace, database)
         except WorkspaceBusyError as error:
             return Defer(now_ms() + _BUSY_MS, str(error))
-        return Done(lambda: _go_on(database)) if more else Done()
-
-
-def _go_on(database: Database) -> None:
-    JobStore(database).enqueue([tagging()], now_ms())
+        return Done(lambda: JobStore(database).enqueue([tagging()], now_ms())) if more else Done()

@@ -6,7 +6,8 @@ that holds every word of the query once: the sum of the words' weights.
 Full text leads. A passage is lifted by its vector only as far as it is nearer in meaning than the best hits of the full
 text are, by more than `_MARGIN`: where the words lead to passages that also mean what the query means, nothing changes;
 where they lead astray, as in a question in another language, the vectors come to the front. Adding the cosine everywhere,
-by rank or by score, ranked below full text alone on dated chats (`tests/bench`, LoCoMo); this does not, on any set.
+by rank or by score, ranked below full text alone on dated chats (`tests/bench`, LoCoMo); this stays within a question of it
+on every set.
 """
 
 from __future__ import annotations

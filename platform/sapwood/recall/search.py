@@ -83,12 +83,14 @@ def search(
     query = parse(text)
     rows = store.match(query.expression, filters, _CANDIDATES) if query else []
     postings = {term: store.passages_by_item(term) for term in query.terms}
-    scores = _with_surroundings(store, postings, rows, filters)
+    size = store.size()
+    scores = _with_surroundings(store, postings, rows, filters, size)
     total = len(rows) if len(rows) < _CANDIDATES else store.count(query.expression, filters)
     matched = {row[0] for row in rows}
-    full = _full_score(store, postings)
-    answer = asked.answer(store, filters, _ranked(scores)) if asked else VectorAnswer("off")
-    lifted = lifts(_ranked(scores), answer.cosines, full, answer.strength)
+    full = _full_score(postings, size[1])
+    ranked = _ranked(scores)
+    answer = asked.answer(store, filters, ranked) if asked else VectorAnswer("off")
+    lifted = lifts(ranked, answer.cosines, full, answer.strength)
     for pid, value in lifted.items():
         scores.setdefault(pid, {})["vector"] = value
     total += len(lifted.keys() - matched)
@@ -103,9 +105,8 @@ def _ranked(scores: Scores) -> list[int]:
     return sorted(scores, key=lambda pid: (-sum(scores[pid].values()), pid))
 
 
-def _full_score(store: SearchStore, postings: Postings) -> float:
+def _full_score(postings: Postings, passages: int) -> float:
     """The weights of all words of the query together; a word that stands nowhere weighs most."""
-    _, passages = store.size()
     full = 0.0
     for posting in postings.values():
         found = sum(count for _, count in posting)
@@ -124,7 +125,7 @@ def _boost(store: SearchStore, text: str, scores: Scores, full: float) -> None:
 
 
 def _with_surroundings(
-    store: SearchStore, postings: Postings, rows: list[tuple[int, float]], filters: Filters
+    store: SearchStore, postings: Postings, rows: list[tuple[int, float]], filters: Filters, size: tuple[int, int]
 ) -> Scores:
     scores: Scores = {pid: {"text": own} for pid, own in rows}
     numbers = sorted({pid >> PASSAGE_BITS for pid, _ in rows})
@@ -146,15 +147,15 @@ def _with_surroundings(
             scores[pid]["neighbours"] = value
         elif pid in beside:
             scores[pid] = {"neighbours": value}
-    parents = _item_scores(store, postings, counts)
+    parents = _item_scores(postings, counts, size)
     for pid, parts in scores.items():
         if (parent := parents.get(pid >> PASSAGE_BITS, 0.0)) > 0:
             parts["item"] = _ITEM_SHARE * parent
     return scores
 
 
-def _item_scores(store: SearchStore, postings: Postings, counts: dict[int, int]) -> dict[int, float]:
-    items, passages = store.size()
+def _item_scores(postings: Postings, counts: dict[int, int], size: tuple[int, int]) -> dict[int, float]:
+    items, passages = size
     mean = passages / max(items, 1)
     if mean <= 1.0:
         return {}

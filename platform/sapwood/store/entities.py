@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -101,8 +102,6 @@ class EntityStore:
 
     def shown(self, chunk_ids: list[str]) -> dict[str, list[tuple[str, str]]]:
         """`(kind, surface)` of the entities of chunks, the surest first."""
-        import json
-
         rows = self._db.rows(
             "SELECT node_id, entity_kind, surface FROM mem_tree_entity_index WHERE node_id IN (SELECT value FROM json_each(?)) "
             "ORDER BY node_id, score DESC, entity_id",

@@ -20,6 +20,10 @@ _CHUNKS = (
     "c.lifecycle_status, c.created_at_ms, ic.item_no "
     "FROM mem_tree_item_chunks ic JOIN mem_tree_chunks c ON c.id = ic.chunk_id JOIN mem_tree_chunk_bodies b ON b.chunk_id = c.id"
 )
+_CHUNK_PASSAGES = (
+    f"FROM mem_tree_item_chunks ic JOIN mem_tree_passages p ON p.passage_id >= ic.item_no << {PASSAGE_BITS} "
+    f"AND p.passage_id < (ic.item_no + 1) << {PASSAGE_BITS} AND p.seq = ic.seq"
+)
 _COMPRESSION = 3
 
 
@@ -250,9 +254,7 @@ class ItemStore:
             self._mark_dropped("ic.chunk_id = ?", chunk_id)
         elif self._db.value("SELECT 1 FROM mem_tree_dropped_passages LIMIT 1"):
             self._db.run(
-                "DELETE FROM mem_tree_dropped_passages WHERE passage_id IN (SELECT p.passage_id FROM mem_tree_item_chunks ic "
-                f"JOIN mem_tree_passages p ON p.passage_id >= ic.item_no << {PASSAGE_BITS} AND p.passage_id < (ic.item_no + 1) << {PASSAGE_BITS} "
-                "AND p.seq = ic.seq WHERE ic.chunk_id = ?)",
+                f"DELETE FROM mem_tree_dropped_passages WHERE passage_id IN (SELECT p.passage_id {_CHUNK_PASSAGES} WHERE ic.chunk_id = ?)",
                 (chunk_id,),
             )
 
@@ -342,10 +344,8 @@ class ItemStore:
     def _mark_dropped(self, condition: str, value: int | str) -> None:
         """List the passages of dropped chunks, so that a search can pass over them."""
         self._db.run(
-            "INSERT OR IGNORE INTO mem_tree_dropped_passages (passage_id) SELECT p.passage_id FROM mem_tree_item_chunks ic "
-            "JOIN mem_tree_score s ON s.chunk_id = ic.chunk_id AND s.dropped "
-            f"JOIN mem_tree_passages p ON p.passage_id >= ic.item_no << {PASSAGE_BITS} AND p.passage_id < (ic.item_no + 1) << {PASSAGE_BITS} "
-            f"AND p.seq = ic.seq WHERE {condition}",
+            f"INSERT OR IGNORE INTO mem_tree_dropped_passages (passage_id) SELECT p.passage_id {_CHUNK_PASSAGES} "
+            f"JOIN mem_tree_score s ON s.chunk_id = ic.chunk_id AND s.dropped WHERE {condition}",
             (value,),
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from sapwood.store.database import Database
@@ -28,12 +29,6 @@ class Filters:
     since_ms: int | None = None
     until_ms: int | None = None
     include_dropped: bool = False
-
-    def visible(self, passage: str, *, any_dropped: bool) -> str:
-        """A condition that leaves out passages of dropped chunks; empty when nothing is to be left out."""
-        if self.include_dropped or not any_dropped:
-            return ""
-        return f"{passage} NOT IN (SELECT passage_id FROM main.mem_tree_dropped_passages)"
 
     def sql(self) -> tuple[str, list[Any]]:
         """Conditions over `p` (passages) and `i` (items); empty when nothing is asked."""
@@ -102,15 +97,21 @@ class SearchStore:
 
     def __init__(self, database: Database) -> None:
         self._db = database
-        self._any_dropped: bool | None = None
+
+    @cached_property
+    def _any_dropped(self) -> bool:
+        return bool(self._db.value("SELECT EXISTS (SELECT 1 FROM mem_tree_dropped_passages)"))
+
+    def _not_dropped(self, filters: Filters, passage: str) -> str:
+        """A condition that leaves out passages of dropped chunks; empty when nothing is to be left out."""
+        if filters.include_dropped or not self._any_dropped:
+            return ""
+        return f"{passage} NOT IN (SELECT passage_id FROM main.mem_tree_dropped_passages)"
 
     def where(self, filters: Filters, passage: str) -> tuple[str, list[Any]]:
         """All that hits must satisfy, as a condition over the passage's id, `p` (passages) and `i` (items)."""
-        if self._any_dropped is None:
-            self._any_dropped = bool(self._db.value("SELECT EXISTS (SELECT 1 FROM mem_tree_dropped_passages)"))
         where, bindings = filters.sql()
-        visible = filters.visible(passage, any_dropped=self._any_dropped)
-        return " AND ".join(part for part in (where, visible) if part), bindings
+        return " AND ".join(part for part in (where, self._not_dropped(filters, passage)) if part), bindings
 
     def size(self) -> tuple[int, int]:
         """Numbers of items and of passages."""
@@ -239,8 +240,7 @@ class SearchStore:
     def newest(self, filters: Filters, limit: int) -> list[int]:
         """Passage ids of the newest items' first passages, then by score."""
         where, bindings = filters.sql()
-        self.where(filters, "")
-        visible = filters.visible("f.passage_id", any_dropped=bool(self._any_dropped))
+        visible = self._not_dropped(filters, "f.passage_id")
         sql = (
             f"SELECT p.passage_id FROM mem_tree_items i JOIN mem_tree_passages p ON p.passage_id = (SELECT min(f.passage_id) FROM mem_tree_passages f "
             f"WHERE f.passage_id >= i.item_no << {PASSAGE_BITS} AND f.passage_id < (i.item_no + 1) << {PASSAGE_BITS} {'AND ' + visible if visible else ''}) "

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from sapwood.errors import DamagedStoreError
 from sapwood.store.database import Database
+from sapwood.store.schema import PASSAGE_BITS
 
 __all__ = ["Model", "VectorStore", "VectorTotals"]
 
@@ -286,7 +287,7 @@ class VectorStore:
             bindings: of its question marks.
         """
         joined = (
-            "JOIN main.mem_tree_passages p ON p.passage_id = b.passage_id JOIN main.mem_tree_items i ON i.item_no = b.passage_id >> 20 "
+            f"JOIN main.mem_tree_passages p ON p.passage_id = b.passage_id JOIN main.mem_tree_items i ON i.item_no = b.passage_id >> {PASSAGE_BITS} "
             f"WHERE {where}"
             if where
             else ""

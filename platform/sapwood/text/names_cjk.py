@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["ChineseName", "chinese_names"]
+__all__ = ["ChineseName", "chinese_lines", "chinese_names"]
 
 
 class ChineseName(NamedTuple):
@@ -46,13 +46,19 @@ def chinese_names(text: str) -> Iterator[ChineseName]:
     """Names in order; those of one character only together with a title (王医生)."""
     import rjieba  # its dictionary is loaded by those who need it
 
+    for at, line in chinese_lines(text):
+        # Without guesses at unknown words, which cost as much again: names that no dictionary has are found here.
+        yield from _in_line(line, at, rjieba.tag(line, hmm=False))
+
+
+def chinese_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines with two Chinese signs together, each with its place in the text."""
     if text.isascii():
         return
     at = 0
     for line in text.split("\n"):
         if _HAN.search(line):
-            # Without guesses at unknown words, which cost as much again: names that no dictionary has are found here.
-            yield from _in_line(line, at, rjieba.tag(line, hmm=False))
+            yield at, line
         at += len(line) + 1
 
 

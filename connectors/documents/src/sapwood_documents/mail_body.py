@@ -39,7 +39,6 @@ class MailBody:
 def read_body(message: Message) -> MailBody:
     """Walk the parts of a mail."""
     found = MailBody()
-    referenced: set[str] = set()
     left = MAX_PARTS
     for part, texts in _leaves(message, 0):
         left -= 1
@@ -52,7 +51,7 @@ def read_body(message: Message) -> MailBody:
         if texts is not None:
             found.texts.append(texts)
             continue
-        _attachment(part, found, referenced, len(found.attachments))
+        _attachment(part, found)
     return found
 
 
@@ -131,9 +130,7 @@ def _text(part: Message, kind: str) -> str:
     return text.strip("\n")
 
 
-def _attachment(part: Message | _Nested, found: MailBody, referenced: set[str], number: int) -> None:
-    if isinstance(part, _Nested):
-        return
+def _attachment(part: Message, found: MailBody) -> None:
     name, kind = _filename(part), part.get_content_type()
     if kind.startswith("image/") and part.get("Content-ID") and part.get_content_disposition() != "attachment":
         return  # a picture of the body
@@ -148,4 +145,4 @@ def _attachment(part: Message | _Nested, found: MailBody, referenced: set[str], 
                 found.texts.append(inside.text)
             found.attachments += inside.attachments
             return
-    found.attachments.append(Attachment(f"a{number}", name or kind, kind, len(data)))
+    found.attachments.append(Attachment(f"a{len(found.attachments)}", name or kind, kind, len(data)))

@@ -38,22 +38,22 @@ class _Limits:
     def rows(self, rows: Iterable[list[str]], what: str) -> list[list[str]]:
         """Rows within the limits, without those and the trailing columns that are empty."""
         found: list[list[str]] = []
+        wide = False
         for number, row in enumerate(rows):
             if number >= MAX_ROWS or self.cells <= 0:
                 self.cut.append(f"{what} was cut after {len(found):,} rows")
                 break
             if len(row) > MAX_COLUMNS:
-                if not any(cell for cell in row[MAX_COLUMNS:]):
-                    row = row[:MAX_COLUMNS]
-                else:
-                    row = row[:MAX_COLUMNS]
-                    self.cut.append(f"{what} was cut after {MAX_COLUMNS} columns")
+                if any(row[MAX_COLUMNS:]):
+                    wide = True
+                row = row[:MAX_COLUMNS]
             while row and not row[-1]:
                 row = row[:-1]
             if row:
                 found.append(row)
                 self.cells -= len(row)
-        self.cut = list(dict.fromkeys(self.cut))
+        if wide:
+            self.cut.append(f"{what} was cut after {MAX_COLUMNS} columns")
         return found
 
 

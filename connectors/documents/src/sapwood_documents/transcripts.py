@@ -21,12 +21,13 @@ _VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]{1,80})>")
 _MARKUP = re.compile(r"</?[a-zA-Z][^>]{0,200}>|\{\\[^}]{0,40}\}|<\d[\d:.]*>")
 _SPEAKER = re.compile(r"^(?:>>\s*|-\s*)?([^\W\d_][\w .'’·()（）-]{0,39}?)\s?[:：]\s+(?=\S)")
 # "[00:01:23] Anna: …", "00:01:23 Anna: …", "(1:23) Anna: …"
+_LONGEST_HEAD = 200  # characters of a line in which time and speaker stand
 _TIMED_LINE = re.compile(
-    r"^\s*[\[(]?((?:\d{1,2}:)?\d{1,2}:\d{2})(?:[.,]\d{1,3})?[\])]?\s+[-–]?\s*([^\W\d_][^:：\n]{0,39}?)\s?[:：]\s*(.*)$"
+    r"^\s*[\[(]?(?P<time>(?:\d{1,2}:)?\d{1,2}:\d{2})(?:[.,]\d{1,3})?[\])]?\s+[-–]?\s*(?P<speaker>[^\W\d_][^:：\n]{0,39}?)\s?[:：]\s*"
 )
 # "Anna  00:01:23" or "说话人 1 00:03:21" alone on a line, what is said below it
 _TIMED_NAME = re.compile(
-    r"^\s*([^\W\d_][^\n:：]{0,39}?)\s*[\s\[(]((?:\d{1,2}:)?\d{1,2}:\d{2})(?:[.,]\d{1,3})?[\])]?\s*$"
+    r"^\s*(?P<speaker>[^\W\d_][^\n:：]{0,39}?)\s*[\s\[(](?P<time>(?:\d{1,2}:)?\d{1,2}:\d{2})(?:[.,]\d{1,3})?[\])]?\s*$"
 )
 
 
@@ -51,10 +52,10 @@ def convert(file: ConvertFile) -> Converted:
 def as_transcript(text: str) -> Converted | None:
     """A transcript when at least four lines, and a third of all, name a time and a speaker; None when it is none."""
     lines = [line for line in text.split("\n") if line.strip()]
-    for pattern, read in ((_TIMED_LINE, _by_line), (_TIMED_NAME, _by_name)):
-        hits = sum(bool(pattern.match(line[:200])) for line in lines[:400])
+    for pattern in (_TIMED_LINE, _TIMED_NAME):
+        hits = sum(bool(pattern.match(line[:_LONGEST_HEAD])) for line in lines[:400])
         if hits >= 4 and hits >= len(lines[:400]) / 3:
-            return _converted(list(read(text.split("\n"))), "text/plain")
+            return _converted(list(_turns(text.split("\n"), pattern)), "text/plain")
     return None
 
 
@@ -118,28 +119,14 @@ def _merged(cues: Iterator[_Turn]) -> Iterator[_Turn]:
         yield held
 
 
-def _by_line(lines: list[str]) -> Iterator[_Turn]:
+def _turns(lines: list[str], pattern: re.Pattern[str]) -> Iterator[_Turn]:
+    """What follows each line that matches, up to the next one; lines before the first one are a turn each, of nobody."""
     turn: _Turn | None = None
     for line in lines:
-        if match := _TIMED_LINE.match(line):
+        if match := pattern.match(line[:_LONGEST_HEAD]):
             if turn is not None:
                 yield turn
-            turn = _Turn(match[1], match[2].strip(), [match[3]])
-        elif turn is not None:
-            turn.lines.append(line)
-        elif line.strip():
-            yield _Turn("0:00", "", [line])
-    if turn is not None:
-        yield turn
-
-
-def _by_name(lines: list[str]) -> Iterator[_Turn]:
-    turn: _Turn | None = None
-    for line in lines:
-        if match := _TIMED_NAME.match(line[:200]):
-            if turn is not None:
-                yield turn
-            turn = _Turn(match[2], match[1].strip(), [])
+            turn = _Turn(match["time"], match["speaker"].strip(), [line[match.end() :]])
         elif turn is not None:
             turn.lines.append(line)
         elif line.strip():

@@ -1,0 +1,41 @@
+"""What the jobs about one chunk have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sapwood.clock import now_ms
+from sapwood.jobs.outcome import Defer, Superseded
+from sapwood.models.http import ModelUnavailable
+from sapwood.store.database import Database
+from sapwood.store.entities import EntityStore, Mention
+from sapwood.store.items import ChunkRow, ItemRow, ItemStore
+
+__all__ = ["index_mentions", "is_still_there", "until_available"]
+
+_RETRY_MS = 60_000
+
+
+def is_still_there(items: ItemStore, chunk: ChunkRow) -> bool:
+    """True when a chunk shows what it showed when it was read; False when it is retired.
+
+    Raises:
+        Superseded: it shows another text.
+    """
+    now = items.with_chunk(chunk.chunk_id)
+    if now is not None and now[1].shown != chunk.shown:
+        raise Superseded
+    return now is not None
+
+
+def index_mentions(database: Database, item: ItemRow, chunk: ChunkRow, mentions: Iterable[Mention]) -> None:
+    """Put the entities of a chunk into the index; its note is tagged anew when they are others."""
+    entities = EntityStore(database)
+    moment = chunk.range_ms[0] if chunk.range_ms else item.timestamp_ms
+    if entities.put(chunk.chunk_id, "leaf", mentions, moment):
+        entities.mark_untagged(chunk.chunk_id)
+
+
+def until_available(error: ModelUnavailable) -> Defer:
+    """Wait as long as the model asks for, else a minute."""
+    return Defer(now_ms() + int(1000 * error.retry_after if error.retry_after else _RETRY_MS), str(error))
