@@ -90,7 +90,8 @@ def search(
     full = _full_score(postings, size[1])
     ranked = _ranked(scores)
     answer = asked.answer(store, filters, ranked) if asked else VectorAnswer("off")
-    lifted = lifts(ranked, answer.cosines, full, answer.strength)
+    held = max((own for _, own in rows), default=0.0)
+    lifted = lifts(ranked, answer.cosines, full, held, answer.strength)
     for pid, value in lifted.items():
         scores.setdefault(pid, {})["vector"] = value
     total += len(lifted.keys() - matched)
