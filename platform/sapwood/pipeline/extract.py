@@ -33,7 +33,7 @@ class ChunkExtractor:
 
     def __init__(self, workspace: Workspace, workers: int) -> None:
         self._workspace = workspace
-        self._pool = LimitedPool(workers, _MEMORY_BYTES, warm_up)
+        self._pool = LimitedPool(workers, _MEMORY_BYTES, warm_up, background=True)
         self._known = KnownNames()
 
     def __call__(self, job: JobRow, database: Database) -> Outcome:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["LimitedPool", "TaskCrashed", "TaskTimeout", "die_with_parent"]
 
 _PR_SET_PDEATHSIG = 1
+_BACKGROUND = 10  # niceness of what nobody waits for
 _RECYCLE_AFTER = 2000  # tasks of a worker before it is replaced; parsers leak
 
 
@@ -58,8 +59,9 @@ def _limit_memory(extra_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
-def _prepare_worker(memory_bytes: int) -> None:
+def _prepare_worker(memory_bytes: int, niceness: int) -> None:
     die_with_parent()
+    os.nice(niceness)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _limit_memory(memory_bytes)
@@ -82,12 +84,16 @@ class LimitedPool:
         workers: how many.
         memory_bytes: address space that each may add to its own after start.
         warm_up: called once in each worker before its first task.
+        background: nobody waits for the tasks; whatever else runs on the machine goes first.
     """
 
-    def __init__(self, workers: int, memory_bytes: int, warm_up: Callable[[], None]) -> None:
+    def __init__(
+        self, workers: int, memory_bytes: int, warm_up: Callable[[], None], *, background: bool = False
+    ) -> None:
         self._workers = workers
         self._memory_bytes = memory_bytes
         self._warm_up = warm_up
+        self._niceness = _BACKGROUND if background else 0
         self._pool: ProcessPool | None = None
         self._lock = threading.Lock()
 
@@ -106,7 +112,7 @@ class LimitedPool:
                     max_workers=self._workers,
                     max_tasks=_RECYCLE_AFTER,
                     initializer=_prepare_worker,
-                    initargs=[self._memory_bytes],
+                    initargs=[self._memory_bytes, self._niceness],
                     context=_context(),
                 )
                 for _ in range(self._workers):
