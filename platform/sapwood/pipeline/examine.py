@@ -15,7 +15,7 @@ from sapwood.text.names_cjk import chinese_names
 __all__ = ["Examination", "Subject", "examine", "warm_up"]
 
 _HEADING = re.compile(r"^## .*$", re.MULTILINE)
-_TERMS = 500  # characters whose words the counting signal looks at
+_TERMS = 300  # characters whose words the counting signal looks at
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,6 @@ _MONEY = re.compile(
     r"|(?<![\d.])\d[\d,]*(?:\.\d+)?\s?(?:[十百千万亿]{0,2}(?:元(?![素件旦宵凶首])|美元|欧元|港元|人民币|块钱)|USD|EUR|GBP|CNY|RMB|dollars|euros)(?![A-Za-z])"
 )
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_CENTURIES = tuple(f"{century}{decade}" for century in ("19", "20") for decade in range(10))
 _CURRENCIES = (
     "$",
     "€",
@@ -73,7 +72,7 @@ _CURRENCIES = (
 # What a rule's finds are, the signs without which it finds nothing, and how far before and after one a find reaches.
 _RULES = (
     ("email", _MAIL, ("@",), 66, 200), ("email", _MAIL_OF_ANY_SCRIPT, ("@",), 66, 200), ("handle", _HANDLE, ("@",), 1, 66), ("hashtag", _TAG, ("#",), 1, 64),
-    ("quantity", _MONEY, _CURRENCIES, 24, 30), ("datetime", _DATE, (*_MONTHS, *_CENTURIES, "月"), 12, 24),
+    ("quantity", _MONEY, _CURRENCIES, 24, 30), ("datetime", _DATE, (*_MONTHS, "19", "20", "月"), 12, 24),
 )  # fmt: skip
 _CLOSING = ".,;:!?'*_~"
 
@@ -93,7 +92,8 @@ october november december""".split()  # noqa: SIM905
 )
 _NO_SINGLE = _NO_NAME | _CALENDAR
 _NAME = re.compile(
-    r"(?<![\w'’@#./-])[A-ZÀ-ÖØ-Þ][\w'’&-]*(?:(?: (?:of|de|van|von|der|den|la|le|du|and|&))? [A-ZÀ-ÖØ-Þ][\w'’&-]*){0,4}"
+    # What stands before is looked at after the capital: a search for one of a set of letters is three times as fast.
+    r"[A-ZÀ-ÖØ-Þ](?<![\w'’@#./-].)[\w'’&-]*(?:(?: (?:of|de|van|von|der|den|la|le|du|and|&))? [A-ZÀ-ÖØ-Þ][\w'’&-]*){0,4}"
 )
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;。！？：；•*>\-\n|]|\d[.)])[\s\"'“‘(*_#>|-]*\Z")
 _ORGANISATION = re.compile(

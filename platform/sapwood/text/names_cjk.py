@@ -81,8 +81,8 @@ def _take(line: str, offset: int, words: list[tuple[str, str]], number: int, at:
     if word in _COMPOUND_SURNAMES and number + 1 < len(words) and len(words[number + 1][0]) <= 2:
         found.append(ChineseName("person", offset + at, offset + end + len(words[number + 1][0])))
     elif len(word) == 1 and word in _SURNAMES:
+        title = next(t for t in _TITLES if line.startswith(t, end)) if line.startswith(_TITLES, end) else ""
         given = _given_name(words, number)
-        title = next((t for t in _TITLES if line.startswith(t, end)), "")
         if title or given:
             found.append(ChineseName("person", offset + at, offset + end + (len(title) or given)))
     elif word in _ORGANISATION and number and (start := _organisation_start(words, number, at)) < at:
@@ -106,7 +106,8 @@ def _is_name(word: str, tag: str) -> bool:
 def _given_name(words: list[tuple[str, str]], number: int) -> int:
     """How many signs after a surname are words of one sign that say nothing else: one or two make a name."""
     taken = 0
-    for word, _ in words[number + 1 : number + 3]:
+    for at in range(number + 1, min(number + 3, len(words))):
+        word = words[at][0]
         if len(word) != 1 or not "\u3400" <= word <= "\u9fff" or word in _NO_GIVEN_NAME:
             break
         taken += 1
