@@ -23,6 +23,8 @@ from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
 from sapwood.store.jobs import JobStore
+from sapwood.store.summaries import SummaryStore
+from sapwood.store.trees import TreeStore, tree_id_of
 from sapwood.text.redact import Redaction
 from sapwood.vault import chunkfile
 from sapwood.vault.files import FileBatch
@@ -174,7 +176,7 @@ class Writer:
             for plan in self._plans.values():
                 unlinks += self._write_rows(plan, stats, now)
             stored = (chunk.chunk_id for plan in self._plans.values() for chunk in plan.chunks)
-            JobStore(self._db).enqueue(followups(stored), now)
+            JobStore(self._db).enqueue(followups(stored, stale=SummaryStore(self._db).any_stale()), now)
             written = set(stats)
             self._items.forget_unlinks(sorted(written))
             self._items.log_unlinks([path for path in unlinks if path not in written])
@@ -306,7 +308,13 @@ class Writer:
         if plan.redactions:
             self._items.count_redactions(item.source_id, plan.redactions)
         gone = {chunk.chunk_id for chunk in plan.old} - {chunk.chunk_id for chunk in plan.chunks}
-        return self._items.retire_unheld(sorted(gone))
+        unlinks: list[str] = []
+        if (
+            plan.old and item.source_id == item.item_id
+        ):  # a source by itself, such as a file: it is told of anew, once all its chunks are examined
+            unlinks = SummaryStore(self._db).dissolve(tree_id_of("source", item.source_id))
+            TreeStore(self._db).release(item.item_no)
+        return [*unlinks, *self._items.retire_unheld(sorted(gone))]
 
 
 def _row(chunk: PreparedChunk, item: ItemRow, edited: str | None, now: int) -> ChunkRow:

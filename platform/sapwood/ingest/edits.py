@@ -21,6 +21,7 @@ from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
 from sapwood.store.jobs import JobStore
+from sapwood.store.summaries import SummaryStore
 from sapwood.store.vaultfiles import VaultFiles
 from sapwood.text.redact import Redaction
 from sapwood.vault import chunkfile
@@ -145,7 +146,9 @@ def apply_edit(
             index_passages(items, item, item_view(item, chunks, zone), chunks, now)
             shown = next(c.shown for c in chunks if c.chunk_id == chunk_id)
             items.set_preview(chunk_id, shown[:PREVIEW])
-        JobStore(database).enqueue(followups([chunk_id]), now)
+        summaries = SummaryStore(database)
+        summaries.mark_stale(chunk_id)
+        JobStore(database).enqueue(followups([chunk_id], stale=summaries.any_stale()), now)
     rewrite_items(workspace, database, holders)
 
 

@@ -6,18 +6,37 @@ from collections.abc import Iterable
 
 from sapwood.store.jobs import NewJob
 
-__all__ = ["ASK", "EMBED", "EXTRACT", "TAG", "asking", "embedding", "followups", "tagging"]
+__all__ = [
+    "APPEND",
+    "ASK",
+    "EMBED",
+    "EXTRACT",
+    "FLUSH",
+    "SEAL",
+    "TAG",
+    "appending",
+    "asking",
+    "embedding",
+    "flushing",
+    "followups",
+    "resealing",
+    "sealing",
+    "tagging",
+]
 
 EXTRACT, ASK, EMBED, TAG = "extract_chunk", "extract_with_model", "embed_passages", "tag_notes"
-_EXTRACT_PRIORITY = 60  # behind what is further along: appends, seals, digests
+APPEND, SEAL, FLUSH = "append_buffer", "seal", "flush_stale"
+# What is further along comes first.
+_SEAL_PRIORITY, _FLUSH_PRIORITY, _APPEND_PRIORITY, _EXTRACT_PRIORITY = 20, 30, 50, 60
+_RESEAL_PRIORITY = 65  # once all that came is in its place
 _ASK_PRIORITY, _EMBED_PRIORITY, _TAG_PRIORITY = 85, 80, 90
 
 
-def followups(chunk_ids: Iterable[str]) -> list[NewJob]:
+def followups(chunk_ids: Iterable[str], *, stale: bool = False) -> list[NewJob]:
     """A job for each chunk that is to be scored in depth and searched for entities, and one that looks for passages
-    without a vector, which there also is when chunks have only gone."""
+    without a vector, which there also is when chunks have only gone. `stale` says that there are summaries to be made anew."""
     extractions = [NewJob(EXTRACT, {"chunk_id": i}, f"extract:{i}", priority=_EXTRACT_PRIORITY) for i in chunk_ids]
-    return [*extractions, embedding()]
+    return [*extractions, embedding(), *([resealing()] if stale else [])]
 
 
 def embedding(below: int | None = None) -> NewJob:
@@ -34,3 +53,30 @@ def tagging() -> NewJob:
 def asking(chunk_id: str) -> NewJob:
     """The job that asks a language model about a chunk for which the rules cannot decide."""
     return NewJob(ASK, {"chunk_id": chunk_id}, f"ask:{chunk_id}", lane="model", priority=_ASK_PRIORITY)
+
+
+def appending(chunk_id: str, source_id: str) -> NewJob:
+    """The job that puts an admitted leaf into the buffer of its source's tree."""
+    return NewJob(
+        APPEND, {"node": {"leaf": chunk_id}, "target": {"source": source_id}}, f"append:source:{source_id}:leaf:{chunk_id}", priority=_APPEND_PRIORITY
+    )  # fmt: skip
+
+
+def sealing(tree_id: str, level: int, *, upward: bool = False, force: bool = False, lane: str = "work") -> NewJob:
+    """The job that summarises what waits on a level of a tree.
+
+    `force` also when it is little; `upward` too, and then on to the top, until one node tells of all.
+    """
+    payload = {"tree_id": tree_id, "level": level, "upward": upward, "force": force}
+    return NewJob(SEAL, payload, f"seal:{tree_id}:{level}{':up' * upward}", lane=lane, priority=_SEAL_PRIORITY)
+
+
+def resealing(lane: str = "work") -> NewJob:
+    """The job that makes stale summaries anew; there is only one at a time."""
+    return NewJob(SEAL, {"stale": True}, "seal:stale", lane=lane, priority=_RESEAL_PRIORITY)
+
+
+def flushing(date: str, *, age_ms: int | None = None) -> NewJob:
+    """The job that summarises what has waited for long; `age_ms` in place of a week."""
+    payload = {"date": date} if age_ms is None else {"date": date, "age_ms": age_ms}
+    return NewJob(FLUSH, payload, f"flush_stale:{date}", priority=_FLUSH_PRIORITY)

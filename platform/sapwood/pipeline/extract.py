@@ -19,6 +19,7 @@ from sapwood.plugins.limited_pool import LimitedPool, TaskCrashed, TaskTimeout
 from sapwood.store.database import Database
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
 from sapwood.store.jobs import JobRow, JobStore
+from sapwood.trees.buffering import place_leaf
 from sapwood.workspace import Workspace
 
 __all__ = ["ChunkExtractor", "explain"]
@@ -68,6 +69,7 @@ class ChunkExtractor:
             # A dropped chunk is in no index of things: nothing may lead to it but its own words.
             index_mentions(database, item, chunk, () if verdict.dropped else mentions)
             jobs = JobStore(database)
+            jobs.enqueue(place_leaf(database, item, chunk, dropped=verdict.dropped), now_ms())
             if verdict.band == "grey" and settings.language_model != "none":
                 jobs.enqueue([asking(chunk_id)], now_ms())
             if not jobs.has_ready(EXTRACT, job.lane):  # what follows is done in one pass, once all is known

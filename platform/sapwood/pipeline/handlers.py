@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from sapwood.ingest.followup import ASK, EMBED, EXTRACT, TAG
+from sapwood.ingest.followup import APPEND, ASK, EMBED, EXTRACT, FLUSH, SEAL, TAG
 from sapwood.jobs.workers import Handler
 from sapwood.pipeline.ask_model import ModelExtractor
 from sapwood.pipeline.embed import PassageEmbedder
 from sapwood.pipeline.extract import ChunkExtractor
+from sapwood.pipeline.grow import SealHandler, append_buffer, flush_stale
 from sapwood.pipeline.tag import NoteTagger
 from sapwood.workspace import Workspace
 
@@ -38,7 +39,15 @@ def open_handlers(workspace: Workspace) -> Iterator[Handlers]:
     model = ModelExtractor(workspace)
     try:
         yield Handlers(
-            {EXTRACT: extractor, ASK: model, EMBED: embedder, TAG: NoteTagger(workspace)},
+            {
+                EXTRACT: extractor,
+                ASK: model,
+                EMBED: embedder,
+                TAG: NoteTagger(workspace),
+                APPEND: append_buffer,
+                SEAL: SealHandler(workspace),
+                FLUSH: flush_stale,
+            },
             lambda seconds: extractor.close() if seconds > _IDLE_SECONDS else None,  # its processes hold dictionaries
         )
     finally:

@@ -27,17 +27,24 @@ class EntityStore:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    def put(self, node_id: str, node_kind: str, mentions: Iterable[Mention], timestamp_ms: int | None) -> bool:
-        """All mentions of a node, in place of those that it had; True when they are others."""
-        rows = [(m.entity_id, node_id, node_kind, m.kind, m.surface, m.score, timestamp_ms) for m in mentions]
+    def put(
+        self,
+        node_id: str,
+        node_kind: str,
+        mentions: Iterable[Mention],
+        timestamp_ms: int | None,
+        tree_id: str | None = None,
+    ) -> bool:
+        """All mentions of a node, in place of those that it had; True when they are others. A summary names its tree."""
+        rows = [(m.entity_id, node_id, node_kind, m.kind, m.surface, m.score, timestamp_ms, tree_id) for m in mentions]
         before = {
             row[0] for row in self._db.rows("SELECT entity_id FROM mem_tree_entity_index WHERE node_id = ?", (node_id,))
         }
         if before:
             self._db.run("DELETE FROM mem_tree_entity_index WHERE node_id = ?", (node_id,))
         self._db.run_many(
-            "INSERT OR REPLACE INTO mem_tree_entity_index (entity_id, node_id, node_kind, entity_kind, surface, score, timestamp_ms) "
-            "VALUES (?,?,?,?,?,?,?)",
+            "INSERT OR REPLACE INTO mem_tree_entity_index (entity_id, node_id, node_kind, entity_kind, surface, score, timestamp_ms, tree_id) "
+            "VALUES (?,?,?,?,?,?,?,?)",
             rows,
         )
         return before != {row[0] for row in rows}

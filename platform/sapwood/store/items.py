@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-import zlib
 from dataclasses import dataclass
 from typing import Any
 
 from sapwood.store.database import Database
+from sapwood.store.packing import pack, unpack
 from sapwood.store.schema import PASSAGE_BITS
+from sapwood.store.summaries import SummaryStore
+from sapwood.store.trees import tree_id_of
 
 _ITEM_COLUMNS = (
     "item_no, item_id, connection_id, source_id, scope, kind, title, author, timestamp_ms, date_source, revision, final, "
@@ -24,17 +26,6 @@ _CHUNK_PASSAGES = (
     f"FROM mem_tree_item_chunks ic JOIN mem_tree_passages p ON p.passage_id >= ic.item_no << {PASSAGE_BITS} "
     f"AND p.passage_id < (ic.item_no + 1) << {PASSAGE_BITS} AND p.seq = ic.seq"
 )
-_COMPRESSION = 3
-
-
-def pack(text: str) -> bytes:
-    """A body as it is stored: UTF-8, deflated."""
-    return zlib.compress(text.encode("utf-8", "surrogatepass"), _COMPRESSION)
-
-
-def unpack(data: bytes) -> str:
-    """The inverse of `pack`."""
-    return zlib.decompress(data).decode("utf-8", "surrogatepass")
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +271,7 @@ class ItemStore:
         self._db.run("DELETE FROM mem_tree_item_chunks WHERE item_no = ?", (item_no,))
 
     def retire_unheld(self, candidates: list[str]) -> list[str]:
-        """Delete those of the chunks that no item holds; the paths of their files."""
+        """Delete those of the chunks that no item holds, in trees and indexes too; the paths of their files."""
         gone: list[str] = []
         for chunk_id in candidates:
             path = self._db.value(
@@ -289,6 +280,8 @@ class ItemStore:
             )
             if path:
                 self._db.run("DELETE FROM mem_tree_chunks WHERE id = ?", (chunk_id,))
+                self._db.run("DELETE FROM mem_tree_entity_index WHERE node_id = ?", (chunk_id,))
+                SummaryStore(self._db).replace_node(chunk_id, None)
                 gone.append(path)
         return gone
 
@@ -354,10 +347,16 @@ class ItemStore:
         held = [
             row[0] for row in self._db.rows("SELECT chunk_id FROM mem_tree_item_chunks WHERE item_no = ?", (item_no,))
         ]
+        source_id = self._db.value("SELECT source_id FROM mem_tree_items WHERE item_no = ?", (item_no,))
         self.replace_passages(item_no, [], [])
         self.release_chunks(item_no)
         self._db.run("DELETE FROM mem_tree_items WHERE item_no = ?", (item_no,))
-        return self.retire_unheld(held)
+        gone = self.retire_unheld(held)
+        if not self._db.value("SELECT 1 FROM mem_tree_items WHERE source_id = ? LIMIT 1", (source_id,)):
+            tree_id = tree_id_of("source", source_id)
+            gone += SummaryStore(self._db).dissolve(tree_id)
+            self._db.run("DELETE FROM mem_tree_trees WHERE id = ?", (tree_id,))
+        return gone
 
     # -- edits that wait ------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 from sapwood.store.database import Database
-from sapwood.store.items import unpack
+from sapwood.store.packing import unpack
 from sapwood.store.schema import PASSAGE_BITS
 
 __all__ = ["PassageBody", "PassageTexts"]

@@ -238,6 +238,69 @@ MIGRATIONS: tuple[str, ...] = (
     ) WITHOUT ROWID;
     CREATE TABLE mem_tree_note_tags (chunk_id TEXT PRIMARY KEY) WITHOUT ROWID;
     """,
+    # Trees. A node is a chunk or a summary; buffers hold what is to be summarised next, one row a node.
+    """
+    CREATE TABLE mem_tree_trees (
+        id TEXT PRIMARY KEY,
+        kind TEXT NOT NULL CHECK (kind IN ('source', 'topic', 'global')),
+        scope TEXT NOT NULL,
+        title TEXT NOT NULL,
+        root_id TEXT,
+        max_level INTEGER NOT NULL DEFAULT 0,
+        status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'archived')),
+        created_at_ms INTEGER NOT NULL,
+        last_sealed_at_ms INTEGER,
+        UNIQUE (kind, scope)
+    ) WITHOUT ROWID;
+    CREATE TABLE mem_tree_buffers (
+        tree_id TEXT NOT NULL REFERENCES mem_tree_trees ON DELETE CASCADE,
+        level INTEGER NOT NULL,
+        node_id TEXT NOT NULL,
+        token_count INTEGER NOT NULL,
+        moment_ms INTEGER NOT NULL,
+        place INTEGER NOT NULL,
+        added_at_ms INTEGER NOT NULL,
+        PRIMARY KEY (tree_id, level, node_id)
+    ) WITHOUT ROWID;
+    CREATE INDEX mem_tree_buffers_by_node ON mem_tree_buffers (node_id);
+    CREATE INDEX mem_tree_buffers_by_age ON mem_tree_buffers (level, added_at_ms);
+    CREATE TABLE mem_tree_summaries (
+        summary_no INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        tree_id TEXT NOT NULL REFERENCES mem_tree_trees ON DELETE CASCADE,
+        tree_kind TEXT NOT NULL,
+        level INTEGER NOT NULL,
+        parent_id TEXT,
+        child_ids_json TEXT NOT NULL,
+        title TEXT NOT NULL,
+        content TEXT NOT NULL,
+        body BLOB NOT NULL,
+        token_count INTEGER NOT NULL,
+        entities_json TEXT NOT NULL,
+        topics_json TEXT NOT NULL,
+        time_range_start_ms INTEGER,
+        time_range_end_ms INTEGER,
+        score REAL NOT NULL,
+        sealed_at_ms INTEGER NOT NULL,
+        summariser TEXT NOT NULL,
+        stale INTEGER NOT NULL DEFAULT 0,
+        content_path TEXT NOT NULL UNIQUE,
+        content_sha256 TEXT NOT NULL
+    );
+    CREATE INDEX mem_tree_summaries_by_tree ON mem_tree_summaries (tree_id, level);
+    CREATE INDEX mem_tree_summaries_stale ON mem_tree_summaries (level) WHERE stale;
+    CREATE TABLE mem_tree_summary_children (
+        summary_id TEXT NOT NULL REFERENCES mem_tree_summaries (id) ON DELETE CASCADE,
+        place INTEGER NOT NULL,
+        child_id TEXT NOT NULL,
+        PRIMARY KEY (summary_id, place)
+    ) WITHOUT ROWID;
+    CREATE INDEX mem_tree_summary_children_by_child ON mem_tree_summary_children (child_id);
+    CREATE VIRTUAL TABLE mem_tree_summaries_fts USING fts5 (
+        title, body,
+        content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
+    );
+    """,
 )
 
 PASSAGE_BITS = 20

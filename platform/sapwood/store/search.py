@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from sapwood.store.database import Database
-from sapwood.store.items import unpack
+from sapwood.store.packing import unpack
 from sapwood.store.schema import PASSAGE_BITS
 from sapwood.text.fold import fold
 

@@ -118,7 +118,7 @@ class FileBatch:
             with writing(Path(target)):
                 if folder not in folders:
                     folders.add(folder)
-                    _make_folder(folder)
+                    make_folder(folder)
                 os.rename(temporary, target)
         with writing(self.workspace.vault):
             _sync(folders)
@@ -143,15 +143,15 @@ def _is_still(target: str, seen: tuple[int, int, int]) -> bool:
         return False
 
 
-def _make_folder(folder: str) -> None:
+def make_folder(folder: str) -> None:
     """Make a folder and, when that fails, its parents first: each 0700, which `makedirs` gives to the last one alone."""
     try:
         os.mkdir(folder, FOLDER_MODE)
     except FileExistsError:
         pass
     except FileNotFoundError:
-        _make_folder(folder.rpartition("/")[0])
-        _make_folder(folder)
+        make_folder(folder.rpartition("/")[0])
+        make_folder(folder)
 
 
 def _sync(paths: Iterable[str | Path]) -> None:
@@ -186,7 +186,7 @@ def write_atomically(path: Path, text: str) -> None:
         WorkspaceError: the disk refuses.
     """
     with writing(path):
-        _make_folder(str(path.parent))
+        make_folder(str(path.parent))
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
         handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, FILE_MODE)
         try:
@@ -207,7 +207,7 @@ def append_line(path: Path, line: str) -> None:
         WorkspaceError: the disk refuses.
     """
     with writing(path):
-        _make_folder(str(path.parent))
+        make_folder(str(path.parent))
         handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, FILE_MODE)
         try:
             size = os.fstat(handle).st_size

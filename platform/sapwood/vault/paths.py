@@ -43,3 +43,9 @@ def manifest_path(item_id: str) -> str:
     """`.sapwood/items/<aa>/<hash>.json`"""
     digest = hashlib.sha256(item_id.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{MANIFESTS}/{digest[:2]}/{digest[2:34]}.json"
+
+
+def summary_path(tree_kind: str, scope: str, level: int, summary_id: str) -> str:
+    """`summaries/<scope-slug>/L<level>-<id16>.md`, `topics/<scope-slug>/…` for topics."""
+    folder = {"source": "summaries", "topic": "topics", "global": "daily"}[tree_kind]
+    return f"{folder}/{source_slug(scope)}/L{level}-{summary_id.rpartition(':')[2][:16]}.md"

@@ -1,0 +1,175 @@
+"""Summaries, their children, and what becomes of them when a child changes or goes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from sapwood.store.database import Database
+from sapwood.store.packing import pack, unpack
+
+__all__ = ["SummaryRow", "SummaryStore"]
+
+_COLUMNS = (
+    "id, tree_id, tree_kind, level, parent_id, child_ids_json, title, body, token_count, entities_json, topics_json, time_range_start_ms, "
+    "time_range_end_ms, score, sealed_at_ms, summariser, stale, content_path, content_sha256"
+)
+_PREVIEW = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRow:
+    """A row of `mem_tree_summaries`.
+
+    `body` is Markdown in which `[n]` at the end of a line or paragraph cites the nth child; `entities` are entity ids; `score` is the best of its children's.
+    """
+
+    summary_id: str
+    tree_id: str
+    tree_kind: str
+    level: int
+    parent_id: str | None
+    child_ids: tuple[str, ...]
+    title: str
+    body: str
+    tokens: int
+    entities: tuple[str, ...]
+    topics: tuple[str, ...]
+    range_ms: tuple[int, int] | None
+    score: float
+    sealed_at_ms: int
+    summariser: str
+    stale: bool
+    path: str
+    sha256: str
+
+    @classmethod
+    def of(cls, r: tuple[Any, ...]) -> SummaryRow:
+        """From a database row."""
+        return cls(
+            r[0], r[1], r[2], r[3], r[4], tuple(json.loads(r[5])), r[6], unpack(r[7]), r[8], tuple(json.loads(r[9])), tuple(json.loads(r[10])),
+            (r[11], r[12]) if r[11] is not None else None, r[13], r[14], r[15], bool(r[16]), r[17], r[18],
+        )  # fmt: skip
+
+
+class SummaryStore:
+    """Queries over one connection; the caller holds the transaction where it writes."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def put(self, s: SummaryRow, fts: tuple[str, str]) -> None:
+        """Insert a summary with its children and its columns of the full-text index; one that is there stays."""
+        start, end = s.range_ms or (None, None)
+        new = self._db.run(
+            f"INSERT OR IGNORE INTO mem_tree_summaries ({_COLUMNS}, content) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            (
+                s.summary_id, s.tree_id, s.tree_kind, s.level, s.parent_id, json.dumps(s.child_ids), s.title, pack(s.body), s.tokens,
+                json.dumps(s.entities, ensure_ascii=False), json.dumps(s.topics, ensure_ascii=False), start, end, s.score, s.sealed_at_ms, s.summariser,
+                s.stale, s.path, s.sha256, s.body[:_PREVIEW],
+            ),
+        )  # fmt: skip
+        if new:
+            number = self._db.value("SELECT summary_no FROM mem_tree_summaries WHERE id = ?", (s.summary_id,))
+            self._db.run("INSERT INTO mem_tree_summaries_fts (rowid, title, body) VALUES (?,?,?)", (number, *fts))
+            self._db.run_many(
+                "INSERT INTO mem_tree_summary_children (summary_id, place, child_id) VALUES (?,?,?)",
+                [(s.summary_id, place, child) for place, child in enumerate(s.child_ids)],
+            )
+
+    def get(self, summary_id: str) -> SummaryRow | None:
+        """The summary with this id."""
+        row = self._db.row(f"SELECT {_COLUMNS} FROM mem_tree_summaries WHERE id = ?", (summary_id,))
+        return SummaryRow.of(row) if row else None
+
+    def many(self, summary_ids: list[str]) -> dict[str, SummaryRow]:
+        """Summaries by id; unknown ids are left out."""
+        rows = self._db.rows(
+            f"SELECT {_COLUMNS} FROM mem_tree_summaries WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(summary_ids),),
+        )
+        return {row[0]: SummaryRow.of(row) for row in rows}
+
+    def of_tree(self, tree_id: str) -> list[SummaryRow]:
+        """All summaries of a tree, the highest level first, then the newest."""
+        rows = self._db.rows(
+            f"SELECT {_COLUMNS} FROM mem_tree_summaries WHERE tree_id = ? ORDER BY level DESC, time_range_end_ms DESC, id",
+            (tree_id,),
+        )
+        return [SummaryRow.of(row) for row in rows]
+
+    def parents(self, node_id: str) -> list[str]:
+        """Summaries that tell of a node, in all trees."""
+        return [
+            row[0]
+            for row in self._db.rows(
+                "SELECT summary_id FROM mem_tree_summary_children WHERE child_id = ? ORDER BY summary_id", (node_id,)
+            )
+        ]
+
+    def delete(self, summary_id: str) -> str | None:
+        """Remove a summary; the path of its file, None when it is not there."""
+        row = self._db.row("SELECT summary_no, content_path FROM mem_tree_summaries WHERE id = ?", (summary_id,))
+        if row is None:
+            return None
+        self._db.run("DELETE FROM mem_tree_summaries_fts WHERE rowid = ?", (row[0],))
+        self._db.run("DELETE FROM mem_tree_summaries WHERE summary_no = ?", (row[0],))
+        self._db.run("DELETE FROM mem_tree_entity_index WHERE node_id = ?", (summary_id,))
+        return str(row[1])
+
+    # -- change ---------------------------------------------------------------------------------------------------------
+
+    def replace_node(self, old_id: str, new_id: str | None) -> None:
+        """A node has become another one, or with None is gone: everywhere where it waits, and in every summary that tells of it,
+        which is stale by that."""
+        if new_id is None:
+            self._db.run("DELETE FROM mem_tree_buffers WHERE node_id = ?", (old_id,))
+        else:
+            self._db.run("UPDATE OR REPLACE mem_tree_buffers SET node_id = ? WHERE node_id = ?", (new_id, old_id))
+        self._db.run("UPDATE mem_tree_trees SET root_id = ? WHERE root_id = ?", (new_id, old_id))
+        for parent in self.parents(old_id):
+            row = self._db.value("SELECT child_ids_json FROM mem_tree_summaries WHERE id = ?", (parent,))
+            children = [new_id if child == old_id else child for child in json.loads(row)]
+            self.set_children(parent, [child for child in children if child is not None])
+
+    def set_children(self, summary_id: str, child_ids: list[str]) -> None:
+        """Other children than were told of: the summary is stale."""
+        self._db.run("DELETE FROM mem_tree_summary_children WHERE summary_id = ?", (summary_id,))
+        self._db.run_many(
+            "INSERT INTO mem_tree_summary_children (summary_id, place, child_id) VALUES (?,?,?)",
+            [(summary_id, place, child) for place, child in enumerate(child_ids)],
+        )
+        self._db.run(
+            "UPDATE mem_tree_summaries SET child_ids_json = ?, stale = 1 WHERE id = ?",
+            (json.dumps(child_ids), summary_id),
+        )
+
+    def mark_stale(self, node_id: str) -> None:
+        """A node reads otherwise than when it was summarised."""
+        self._db.run(
+            "UPDATE mem_tree_summaries SET stale = 1 WHERE id IN (SELECT summary_id FROM mem_tree_summary_children WHERE child_id = ?)",
+            (node_id,),
+        )
+
+    def set_fresh(self, summary_id: str) -> None:
+        """It tells of what there is."""
+        self._db.run("UPDATE mem_tree_summaries SET stale = 0 WHERE id = ?", (summary_id,))
+
+    def dissolve(self, tree_id: str) -> list[str]:
+        """Remove all summaries of a document's tree, whose leaves are then told of anew; the paths of their files."""
+        root = self._db.value("SELECT root_id FROM mem_tree_trees WHERE id = ?", (tree_id,))
+        if root:
+            self.replace_node(root, None)
+        self._db.run("DELETE FROM mem_tree_buffers WHERE tree_id = ?", (tree_id,))
+        ids = self._db.rows("SELECT id FROM mem_tree_summaries WHERE tree_id = ?", (tree_id,))
+        return [path for (summary_id,) in ids if (path := self.delete(summary_id))]
+
+    def any_stale(self) -> bool:
+        """True when a summary is to be made anew."""
+        return bool(self._db.value("SELECT 1 FROM mem_tree_summaries WHERE stale LIMIT 1"))
+
+    def next_stale(self) -> SummaryRow | None:
+        """The stale summary of the lowest level, by id: what is above it is made anew after it."""
+        row = self._db.row(f"SELECT {_COLUMNS} FROM mem_tree_summaries WHERE stale ORDER BY level, id LIMIT 1")
+        return SummaryRow.of(row) if row else None

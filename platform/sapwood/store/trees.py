@@ -1,0 +1,180 @@
+"""Trees and their buffers: what is to be summarised next, one row a node."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from sapwood.store.database import Database
+
+__all__ = ["BufferedNode", "TreeRow", "TreeStore", "tree_id_of"]
+
+_TREE = "id, kind, scope, title, root_id, max_level, status, created_at_ms, last_sealed_at_ms"
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRow:
+    """A row of `mem_tree_trees`. `root_id` is the newest node of the highest level: a summary, or the only leaf of a document."""
+
+    tree_id: str
+    kind: str
+    scope: str
+    title: str
+    root_id: str | None
+    max_level: int
+    status: str
+    created_at_ms: int
+    last_sealed_at_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class BufferedNode:
+    """A node that waits to be summarised. `moment_ms` is event time, `place` its place in its document, `added_at_ms` ingest time."""
+
+    node_id: str
+    tokens: int
+    moment_ms: int
+    place: int
+    added_at_ms: int
+
+
+def tree_id_of(kind: str, scope: str) -> str:
+    """The id of a tree: its kind and the hash of its scope."""
+    return f"{kind}:{hashlib.sha256(scope.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+
+
+class TreeStore:
+    """Queries over one connection; the caller holds the transaction where it writes."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def open(self, kind: str, scope: str, title: str, now_ms: int) -> str:
+        """The id of the tree of a scope, which is made when there is none; its title is kept up to date."""
+        tree_id = tree_id_of(kind, scope)
+        self._db.run(
+            "INSERT INTO mem_tree_trees (id, kind, scope, title, created_at_ms) VALUES (?,?,?,?,?) "
+            "ON CONFLICT (id) DO UPDATE SET title = excluded.title WHERE title != excluded.title",
+            (tree_id, kind, scope, title, now_ms),
+        )
+        return tree_id
+
+    def tree(self, tree_id: str) -> TreeRow | None:
+        """The tree with this id."""
+        row = self._db.row(f"SELECT {_TREE} FROM mem_tree_trees WHERE id = ?", (tree_id,))
+        return TreeRow(*row) if row else None
+
+    def trees(self, kind: str | None = None) -> list[TreeRow]:
+        """All trees, or all of a kind, by title."""
+        where, bindings = ("WHERE kind = ?", (kind,)) if kind else ("", ())
+        rows = self._db.rows(f"SELECT {_TREE} FROM mem_tree_trees {where} ORDER BY title, id", bindings)
+        return [TreeRow(*row) for row in rows]
+
+    def set_root(self, tree_id: str, root_id: str | None, level: int, sealed_at_ms: int | None) -> None:
+        """The tree's top is now this node."""
+        self._db.run(
+            "UPDATE mem_tree_trees SET root_id = ?, max_level = ?, last_sealed_at_ms = coalesce(?, last_sealed_at_ms) WHERE id = ?",
+            (root_id, level, sealed_at_ms, tree_id),
+        )
+
+    # -- buffers ------------------------------------------------------------------------------------------------------
+
+    def add(self, tree_id: str, level: int, node: BufferedNode) -> bool:
+        """Put a node into a buffer; False when it is there already."""
+        return bool(
+            self._db.run(
+                "INSERT OR IGNORE INTO mem_tree_buffers (tree_id, level, node_id, token_count, moment_ms, place, added_at_ms) VALUES (?,?,?,?,?,?,?)",
+                (tree_id, level, node.node_id, node.tokens, node.moment_ms, node.place, node.added_at_ms),
+            )
+        )
+
+    def held(self, tree_id: str, level: int) -> tuple[int, int]:
+        """`(nodes, tokens)` of a buffer."""
+        row = self._db.row(
+            "SELECT count(*), coalesce(sum(token_count), 0) FROM mem_tree_buffers WHERE tree_id = ? AND level = ?",
+            (tree_id, level),
+        )
+        assert row is not None
+        return int(row[0]), int(row[1])
+
+    def buffered(self, tree_id: str, level: int, limit: int) -> list[BufferedNode]:
+        """The nodes of a buffer in the order in which they are summarised: by time, then by place, then by id."""
+        rows = self._db.rows(
+            "SELECT node_id, token_count, moment_ms, place, added_at_ms FROM mem_tree_buffers WHERE tree_id = ? AND level = ? "
+            "ORDER BY moment_ms, place, node_id LIMIT ?",
+            (tree_id, level, limit),
+        )
+        return [BufferedNode(*row) for row in rows]
+
+    def levels(self, tree_id: str) -> dict[int, int]:
+        """How many nodes wait on each level of a tree."""
+        return dict(
+            self._db.rows(
+                "SELECT level, count(*) FROM mem_tree_buffers WHERE tree_id = ? GROUP BY level ORDER BY level",
+                (tree_id,),
+            )
+        )
+
+    def take(self, tree_id: str, level: int, node_ids: list[str]) -> int:
+        """Take exactly these nodes out of a buffer; how many of them were there."""
+        return self._db.run(
+            "DELETE FROM mem_tree_buffers WHERE tree_id = ? AND level = ? AND node_id IN (SELECT value FROM json_each(?))",
+            (tree_id, level, json.dumps(node_ids)),
+        )
+
+    def is_buffered(self, tree_id: str, node_id: str) -> bool:
+        """True when a node waits in one of the tree's buffers."""
+        return bool(
+            self._db.value("SELECT 1 FROM mem_tree_buffers WHERE node_id = ? AND tree_id = ?", (node_id, tree_id))
+        )
+
+    def aged(self, added_before_ms: int) -> list[str]:
+        """Source and topic trees with leaves that have waited since before a time."""
+        rows = self._db.rows(
+            "SELECT DISTINCT b.tree_id FROM mem_tree_buffers b JOIN mem_tree_trees t ON t.id = b.tree_id "
+            "WHERE b.level = 0 AND b.added_at_ms <= ? AND t.kind != 'global' ORDER BY b.tree_id",
+            (added_before_ms,),
+        )
+        return [row[0] for row in rows]
+
+    # -- leaves -------------------------------------------------------------------------------------------------------
+
+    def set_lifecycle(self, chunk_ids: list[str], status: str) -> None:
+        """Where leaves are: `admitted`, `buffered`, `sealed` or `dropped`."""
+        self._db.run_many(
+            "UPDATE mem_tree_chunks SET lifecycle_status = ? WHERE id = ?",
+            [(status, chunk_id) for chunk_id in chunk_ids],
+        )
+
+    def set_parent(self, node_ids: list[str], parent_id: str | None) -> None:
+        """The summary of a source tree that tells of these nodes."""
+        for table in ("mem_tree_summaries SET parent_id", "mem_tree_chunks SET parent_summary_id"):
+            self._db.run_many(f"UPDATE {table} = ? WHERE id = ?", [(parent_id, node_id) for node_id in node_ids])
+
+    def is_settled(self, item_no: int) -> bool:
+        """True when every chunk of an item has been examined and, unless it was dropped, put into its tree."""
+        return not self._db.value(
+            "SELECT 1 FROM mem_tree_item_chunks ic JOIN mem_tree_chunks c ON c.id = ic.chunk_id "
+            "WHERE ic.item_no = ? AND c.lifecycle_status IN ('pending_extraction', 'admitted') LIMIT 1",
+            (item_no,),
+        )
+
+    def release(self, item_no: int) -> None:
+        """The leaves of an item are in no tree any more."""
+        self._db.run(
+            "UPDATE mem_tree_chunks SET lifecycle_status = 'admitted', parent_summary_id = NULL WHERE lifecycle_status IN ('buffered', 'sealed') "
+            "AND id IN (SELECT chunk_id FROM mem_tree_item_chunks WHERE item_no = ?)",
+            (item_no,),
+        )
+
+    def counts(self) -> dict[str, Any]:
+        """Numbers for `status`."""
+        value = self._db.value
+        return {
+            "trees": int(value("SELECT count(*) FROM mem_tree_trees")),
+            "summaries": int(value("SELECT count(*) FROM mem_tree_summaries")),
+            "stale": int(value("SELECT count(*) FROM mem_tree_summaries WHERE stale")),
+            "waiting": int(value("SELECT count(*) FROM mem_tree_buffers")),
+        }

@@ -1,0 +1,158 @@
+"""The extractive summariser: sentences of the children, chosen and left as they are. Needs no model.
+
+A sentence's worth is how much of what the whole speaks of it speaks of (its terms, weighted by how often they occur here and
+how rare they are in a language), and what it does: it opens a section, decides, promises, holds names and figures. The next
+one is always that which adds most to what is chosen already, for its length; every child has its say while there is room.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sapwood.text.fold import CJK_CLASS, fold
+from sapwood.text.tokens import count_tokens
+from sapwood.trees.sentences import Act, Part, Sentence, sentences_of, told
+
+__all__ = ["Told", "extract"]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is told of one child: lines of Markdown, without a citation."""
+
+    node_id: str
+    text: str
+
+
+_WORD = re.compile(rf"[^\W\d_{CJK_CLASS}][\w'’-]*|\d[\d.,:/-]*\d|\d|[{CJK_CLASS}]+")
+_STOP = frozenset(
+    """a about after again all also am an and any are as at be because been before being but by can could did do does doing don't
+down for from get go going got had has have having he her here him his how i i'd i'll i'm i've if in into is isn't it it's its
+just kind know like lot make maybe me mean more most my no not now of off oh ok okay on one only or other our out over really
+right s see she should so some something sort still such t than that that's the their them then there there's they they're
+thing things think this those though to too uh um up us very want was we we'll we're well were what when where which while
+who why will with would yeah yes you you're your""".split()  # noqa: SIM905
+)
+_FUNCTION = frozenset(
+    "的了是在和与就都也又而但把被对于从到向给让会能可要有没不这那其之个们吧吗呢啊呀哦嗯我你他她它很还啦嘛呃噢然所以因为如果什么怎"
+)
+_ACT_WORTH = {Act.DECIDE: 1.5, Act.PROMISE: 1.3, Act.ASK: 0.8, Act.SAY: 1.0}
+_COST_BASE, _COST_POWER = 5, 0.6  # what a sentence adds is divided by (its tokens + 5)^0.6
+_TOLD_AGAIN = 0.3  # of a term's weight is left each time it is told
+_TURN = 0.3  # how much a part that has been told of stands back, for each of its sentences
+
+
+_FIGURE = re.compile(r"\d")
+
+
+def extract(parts: list[Part], tokens: int, names: Iterable[str] = ()) -> list[Told]:
+    """A summary of at most `tokens` tokens: what is told of each child that says anything, in their order.
+
+    Args:
+        parts: the children.
+        tokens: the most that the summary may have, citations not counted.
+        names: of people and things that are known to occur; sentences that hold one are worth more.
+    """
+    sentences = sentences_of(parts)
+    chosen = _choose(sentences, tokens, {fold(name) for name in names if len(name) > 1})
+    return [Told(parts[n].node_id, text) for n, text in _within(sentences, chosen, tokens)]
+
+
+def _within(sentences: list[Sentence], chosen: list[int], tokens: int) -> list[tuple[int, str]]:
+    """What is told, without the last chosen ones where the whole would be too long."""
+    while chosen:
+        lines = _told_by_part(sentences, sorted(chosen))
+        if count_tokens("\n\n".join(text for _, text in lines)) <= tokens:
+            return lines
+        chosen = chosen[:-1]
+    return []
+
+
+def _terms(text: str) -> list[str]:
+    """What a sentence speaks of: words without endings, Chinese pairs; function words left out."""
+    found: list[str] = []
+    for word in _WORD.findall(fold(text)):
+        if word[0] >= "\u2e80":
+            pairs = [word[i : i + 2] for i in range(len(word) - 1)]
+            found += [pair for pair in pairs if pair[0] not in _FUNCTION and pair[1] not in _FUNCTION]
+        elif word not in _STOP and (len(word) > 1 or word.isdigit()):
+            found.append(word.removesuffix("'s").removesuffix("’s")[:8])
+    return found
+
+
+def _choose(sentences: list[Sentence], tokens: int, names: set[str]) -> list[int]:
+    terms = [_terms(s.text) for s in sentences]
+    spread: Counter[str] = Counter()
+    for words in terms:
+        spread.update(set(words))
+    weight = {term: max(n - 1, 0.2) ** 0.6 for term, n in spread.items()}  # what stands once is hardly what it is about
+    held = [{t: weight[t] for t in set(words)} for words in terms]
+    worth = [_worth(s, t, names) for s, t in zip(sentences, terms, strict=True)]
+    costs = [count_tokens(s.text) + (4 if s.speaker else 0) for s in sentences]
+    left: dict[str, float] = dict(weight)  # what each term still adds; once told, a tenth of it
+    chosen: list[int] = []
+    spent = 0
+    told_of: Counter[int] = Counter()
+    open_ = {n for n in range(len(sentences)) if held[n]}
+    gains = {n: _gain(held[n], left) * worth[n] / (costs[n] + _COST_BASE) ** _COST_POWER for n in open_}
+    holders: dict[str, list[int]] = defaultdict(list)
+    for n in open_:
+        for term in held[n]:
+            holders[term].append(n)
+    while open_:
+        best = max(open_, key=lambda n: (gains[n] / (1 + _TURN * told_of[sentences[n].part]), -n))
+        open_.discard(best)
+        if gains[best] <= 0:
+            break
+        if spent + costs[best] > tokens:
+            continue
+        chosen.append(best)
+        spent += costs[best]
+        told_of[sentences[best].part] += 1
+        touched: set[int] = set()
+        for term in held[best]:
+            left[term] *= _TOLD_AGAIN
+            touched.update(holders[term])
+        for n in touched & open_:
+            gains[n] = _gain(held[n], left) * worth[n] / (costs[n] + _COST_BASE) ** _COST_POWER
+    return chosen
+
+
+def _gain(held: dict[str, float], left: dict[str, float]) -> float:
+    return sum(left[term] for term in held)
+
+
+def _worth(sentence: Sentence, terms: list[str], names: set[str]) -> float:
+    worth = _ACT_WORTH[sentence.act]
+    if sentence.opening:
+        worth *= 1.15
+    if _FIGURE.search(sentence.text):
+        worth *= 1.1
+    if len(terms) < 3:
+        worth *= 0.5
+    folded = fold(sentence.text) if names else ""
+    if any(name in folded for name in names):
+        worth *= 1.1
+    return worth
+
+
+def _told_by_part(sentences: list[Sentence], chosen: list[int]) -> list[tuple[int, str]]:
+    lines: dict[int, list[tuple[Sentence, list[str]]]] = {}
+    for n in chosen:
+        sentence = sentences[n]
+        of_part = lines.setdefault(sentence.part, [])
+        if of_part and (of_part[-1][0].speaker, of_part[-1][0].act) == (sentence.speaker, sentence.act):
+            of_part[-1][1].append(sentence.text)
+        else:
+            of_part.append((sentence, [sentence.text]))
+    return [(part, "\n".join(_line(sentence, texts) for sentence, texts in of_part)) for part, of_part in lines.items()]
+
+
+def _line(sentence: Sentence, texts: list[str]) -> str:
+    joined = texts[0]
+    for text in texts[1:]:
+        joined += text if joined[-1] >= "\u2e80" else f" {text}"
+    return told(sentence.speaker, sentence.act, joined) if sentence.speaker else joined

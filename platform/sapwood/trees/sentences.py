@@ -1,0 +1,177 @@
+"""The sentences of what is to be summarised, with who said them and where they stand.
+
+Chats and mails are read message by message, so that each sentence keeps its speaker; of documents headings, tables, code
+and links' targets are left out. A summary's own lines say who said what, and are read so again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sapwood.sdk.sources import Kind, unescape
+from sapwood.text.borders import sentence_ends
+from sapwood.text.fold import CJK
+from sapwood.text.markdown import BlockKind, blocks
+
+__all__ = ["Act", "Part", "Sentence", "entitled", "sentences_of", "told"]
+
+_CHAT_HEAD = re.compile(r"^## (?P<when>\S+|time unknown) — (?P<author>.+)$", re.MULTILINE)
+_MAIL_HEAD = re.compile(r"^---\nFrom: (?P<author>[^\n]*)\n(?:[A-Z][\w-]*: [^\n]*\n)*\n?", re.MULTILINE)
+_BULLET = re.compile(r"^[ \t]*(?:[-*+]|\d{1,9}[.)]|>+)[ \t]+(?:\[[ xX]\][ \t]+)?", re.MULTILINE)
+_LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)")
+_MARKS = re.compile(r"(?<![\w*_])(?:\*{1,3}|_{1,3})(?=\S)|(?<=\S)(?:\*{1,3}|_{1,3})(?![\w*_])|`")
+_CITATION = re.compile(r" ?\[\d{1,4}\](?=\s*$)", re.MULTILINE)
+_NO_WORDS = re.compile(r"[\W\d_]*")
+_ADDRESS = re.compile(r"\s*<[^<>]*>$")
+
+
+class Act(StrEnum):
+    """What somebody does by saying something."""
+
+    DECIDE = "decide"
+    PROMISE = "promise"
+    ASK = "ask"
+    SAY = "say"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One child of a summary: its id, its text without front matter, what kind of text it is (None: a summary), and its title
+    where the reader would not know it."""
+
+    node_id: str
+    text: str
+    kind: Kind | None = None
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence as it stands in its part.
+
+    `place` counts the sentences of its part, `opening` is true for the first one of a section or a message; `speaker` is
+    empty where nobody in particular says it.
+    """
+
+    part: int
+    place: int
+    text: str
+    speaker: str = ""
+    act: Act = Act.SAY
+    opening: bool = False
+
+
+_VERBS = {
+    Act.DECIDE: ("decided", "决定"),
+    Act.PROMISE: ("promised", "答应"),
+    Act.ASK: ("asked", "问"),
+    Act.SAY: ("said", "说"),
+}
+_TOLD = re.compile(
+    rf"^- \*\*(?P<author>[^*\n]+)\*\* ?(?P<verb>{'|'.join(v for verbs in _VERBS.values() for v in verbs)})(?:: |：)(?P<said>[^\n]*)$",
+    re.MULTILINE,
+)
+_ACTS = {verb: act for act, verbs in _VERBS.items() for verb in verbs}
+
+
+_HEAD_LINE = re.compile(r"\*\*[^*\n]+\*\*:")
+_ENTITLED = re.compile(r"^\*\*[^*\n]+\*\*: ")
+
+
+def entitled(title: str, text: str) -> str:
+    """What is told of a part, after its title."""
+    name = " ".join(title.replace("*", "").split())
+    return f"**{name}**:\n{text}" if text.startswith("- ") else f"**{name}**: {text}"
+
+
+def told(speaker: str, act: Act, text: str) -> str:
+    """A line of a summary: who did what by saying this, in the language in which it is said."""
+    english, chinese = _VERBS[act]
+    name = speaker.replace("*", "")
+    return f"- **{name}** {chinese}：{text}" if CJK.search(text) else f"- **{name}** {english}: {text}"
+
+
+_DECIDES = re.compile(
+    r"\b(?:decided?|we(?:'ve| have)? agreed|agreed (?:to|that|on)|approved|settled (?:on|that)|let's (?:go with|do it|make it)|"
+    r"we(?:'ll| will| are going to) (?:go with|use|keep|drop|take|start|stop|stick)|final decision|conclusion is)\b"
+    r"|决定|就这么定|定下来|说定|敲定|一致同意|通过了|批准了|結論是|结论是|決定",
+    re.IGNORECASE,
+)
+_PROMISES = re.compile(
+    r"\bI(?:'ll| will| shall| can take care| promise)\b|\bcount on me\b|\bI'm going to (?:send|write|fix|call|bring|prepare|do|check|make)\b"
+    r"|我(?:来|會|会|去|负责|保证|答应|明天|今天|下午|晚上|马上|尽快)(?!不)[^吗？?]{2,}|包在我身上|交给我",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(r"[?？][\"'”’」』）)\s]*$|[吗嗎呢][。.!！]?$")
+
+
+def act_of(text: str) -> Act:
+    """What is done by saying this."""
+    if _ASKS.search(text):
+        return Act.ASK
+    if _DECIDES.search(text):
+        return Act.DECIDE
+    return Act.PROMISE if _PROMISES.search(text) else Act.SAY
+
+
+def sentences_of(parts: list[Part]) -> list[Sentence]:
+    """All sentences of all parts, in order."""
+    found: list[Sentence] = []
+    for number, part in enumerate(parts):
+        place = 0
+        for speaker, known, said in _sayings(part):
+            opening = True
+            for text in _split(said):
+                act = known or (act_of(text) if speaker else Act.SAY)
+                found.append(Sentence(number, place, text, speaker, act, opening))
+                place, opening = place + 1, False
+    return found
+
+
+def _sayings(part: Part) -> Iterator[tuple[str, Act | None, str]]:
+    """Who says what, and what is done by it where that is known; the sections of a document, each without a speaker."""
+    if part.kind is None:
+        yield from _lines_of_summary(part.text)
+        return
+    if part.kind in (Kind.CHAT, Kind.EMAIL):
+        pattern = _CHAT_HEAD if part.kind is Kind.CHAT else _MAIL_HEAD
+        heads = list(pattern.finditer(part.text))
+        if heads:
+            for head, following in zip(heads, [*heads[1:], None], strict=True):
+                said = part.text[head.end() : following.start() if following else len(part.text)]
+                author = _ADDRESS.sub("", head["author"].strip()).strip("\"' ")
+                yield ("" if author == "unknown" else author), None, unescape(part.kind, said)
+            return
+    section: list[str] = []
+    for block in blocks(part.text):
+        text = part.text[block.start : block.end]
+        if block.kind is BlockKind.HEADING:
+            if section:
+                yield "", None, "\n\n".join(section)
+            section = []
+        elif block.kind in (BlockKind.PARAGRAPH, BlockKind.LIST):
+            section.append(text)
+    if section:
+        yield "", None, "\n\n".join(section)
+
+
+def _lines_of_summary(text: str) -> Iterator[tuple[str, Act | None, str]]:
+    for paragraph in _CITATION.sub("", text).split("\n"):
+        if line := _TOLD.match(paragraph):
+            yield line["author"], _ACTS[line["verb"]], line["said"]
+        elif (rest := _ENTITLED.sub("", paragraph)).strip() and not _HEAD_LINE.fullmatch(rest):
+            yield "", None, rest
+
+
+def _split(text: str) -> Iterator[str]:
+    text = _MARKS.sub("", _LINK.sub(r"\1", _BULLET.sub("", text)))
+    text = re.sub(r"(?<=[^\s。！？；.!?:：])\n(?=\S)", " ", text) if not CJK.search(text) else text
+    start = 0
+    for end in sentence_ends(text):
+        sentence = " ".join(text[start:end].split())
+        start = end
+        if not _NO_WORDS.fullmatch(sentence):
+            yield sentence
