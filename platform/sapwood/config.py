@@ -32,6 +32,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = False
     convert_workers: Annotated[int, Meta(ge=1, le=64, description="Processes that read documents.")] = 2
     convert_memory_mb: Annotated[int, Meta(ge=128, description="Memory that one document may use, in MiB.")] = 1024
+    workers: Annotated[int, Meta(ge=1, le=64, description="Threads that do the slow work which asks no model.")] = 2
     embedding_model: Annotated[
         str, Meta(description="What makes vectors: offline, hashing, ollama:NAME, openai:NAME, or none.")
     ] = "offline"

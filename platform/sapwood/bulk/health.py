@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from sapwood.bulk.tree_health import prove_trees, summaries
 from sapwood.bulk.work_health import vector_agreement, vectors, work
 from sapwood.checks import Check, Report
 from sapwood.config import Settings
@@ -36,6 +37,7 @@ def status(workspace: Workspace, database: Database, settings: Settings) -> Repo
             "" if searchable else "Run `sapwood rebuild`.", {"passages": facts["passages"], "indexed": facts["searchable_by_text"]},
         ),
         *vectors(workspace, database, settings),
+        summaries(database),
         *work(database, facts["dropped_chunks"], facts["dropped_passages"]),
         Check("redacted", True, f"{sum((found := SearchStore(database).redactions()).values())} secrets cut out", facts={"classes": found}),
         Check("edited by hand", True, f"{facts['edited_chunks']} chunks", facts={"chunks": facts["edited_chunks"]}),
@@ -131,6 +133,7 @@ def doctor(workspace: Workspace, database: Database, settings: Settings, *, repa
     )
     checks.append(vector_agreement(workspace, database, settings))
     checks += _files(workspace, database)
+    checks += prove_trees(workspace, database)
     checks += [_plugin(info) for info in list_plugins()]
     return Report(tuple(checks))
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gc
-from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -23,6 +21,8 @@ from sapwood.cli.console import (
     say,
 )
 from sapwood.cli.jobs import embed, explain, jobs, work
+from sapwood.cli.moments import moment
+from sapwood.cli.trees import drill, source
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -101,7 +101,7 @@ def search(
     with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
         response = memory.search(
             query, limit=limit, unit=unit, source_id=source, kind=kind, author=author,
-            since=_moment(since, memory.zone, "--since"), until=_moment(until, memory.zone, "--until", end=True),
+            since=moment(since, memory.zone, "--since"), until=moment(until, memory.zone, "--until", end=True),
             include_dropped=include_dropped,
         )  # fmt: skip
         if as_json:
@@ -114,7 +114,7 @@ def search(
 @click.argument("ids", nargs=-1, required=True)
 @with_common_options
 def fetch(ids: tuple[str, ...], workspace: Path | None, as_json: bool, debug: bool) -> None:
-    """Print chunks in full.
+    """Print chunks and summaries in full.
 
     IDS are node_ids of hits (whole, or their first eight or more digits) or item_ids.
     """
@@ -229,7 +229,7 @@ def edits_drop(chunk: str, workspace: Path | None, as_json: bool, debug: bool) -
     _settle(chunk, "drop", workspace, as_json, debug)
 
 
-for command in (jobs, work, explain, embed, backup, restore):
+for command in (source, drill, jobs, work, explain, embed, backup, restore):
     app.add_command(command)
 
 
@@ -241,29 +241,6 @@ def _settle(chunk: str, choice: str, workspace: Path | None, as_json: bool, debu
             print_json({"chunk_id": chunk, "choice": choice})
         else:
             say(f"{chunk}: {'kept' if choice == 'keep' else 'dropped'}.")
-
-
-def _moment(text: str | None, zone: Any, option: str, *, end: bool = False) -> datetime | None:
-    """An aware time out of a date or time; a bare date is its first or, for `end`, its last moment in the user's zone."""
-    if text is None:
-        return None
-    from datetime import time as clock_time
-
-    from sapwood.text.dates import parse_date
-
-    try:
-        moment = datetime.fromisoformat(text.strip())
-    except ValueError:
-        found = parse_date(text, zone)
-        if found is None:
-            raise click.BadParameter(
-                f"{text!r} is no date; write 2024-05-06, 2024-05-06T15:00 or 2024年5月6日", param_hint=option
-            ) from None
-        moment = found.astimezone(zone)
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=zone)
-    only_date = ":" not in text
-    return datetime.combine(moment.date(), clock_time.max, moment.tzinfo) if end and only_date else moment
 
 
 __all__ = ["app", "main"]

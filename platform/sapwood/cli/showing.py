@@ -37,6 +37,27 @@ def show_hits(query: str, response: QueryResponse, workspace: Path) -> None:
     say(f"{len(response.hits)}{more} {'hit' if len(response.hits) == 1 and not more else 'hits'}")
 
 
+def show_nodes(response: QueryResponse, workspace: Path) -> None:
+    """A block a node: title, file and id, then its whole text if it is a summary, the start of it if it is a chunk."""
+    for number, hit in enumerate(response.hits, 1):
+        is_summary = hit.node_kind == "summary"
+        click.secho(f"{number}. {hit.title}", bold=True, nl=False)
+        kind = (
+            f"  summary of {len(hit.child_ids)}, level {hit.level}"
+            if is_summary
+            else f"  {(hit.date or 'date unknown')[:10]}"
+        )
+        say(kind + ("  (something in it has changed; it is made anew)" if hit.stale else ""))
+        click.secho(
+            f"   {workspace / hit.path}  {hit.node_id[:19] if is_summary else hit.node_id[:12]}", fg="bright_black"
+        )
+        text = hit.content if is_summary else _snippet(hit.content, "")
+        say("   " + text.rstrip().replace("\n", "\n   "))
+        say()
+    more = f" of {response.total}" if response.truncated else ""
+    say(f"{len(response.hits)}{more} {'node' if len(response.hits) == 1 and not more else 'nodes'}")
+
+
 def _show_legs(response: QueryResponse) -> None:
     """Which ways of searching were not live, and why."""
     for leg, state in response.legs.items():

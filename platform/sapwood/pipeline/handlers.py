@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from sapwood.config import load_settings
 from sapwood.ingest.followup import APPEND, ASK, EMBED, EXTRACT, FLUSH, SEAL, TAG
 from sapwood.jobs.workers import Handler
 from sapwood.pipeline.ask_model import ModelExtractor
@@ -15,27 +16,29 @@ from sapwood.pipeline.grow import SealHandler, append_buffer, flush_stale
 from sapwood.pipeline.tag import NoteTagger
 from sapwood.workspace import Workspace
 
-__all__ = ["LANES", "Handlers", "open_handlers"]
+__all__ = ["Handlers", "open_handlers"]
 
 _IDLE_SECONDS = 60.0
-
-LANES = {"work": 2, "model": 1}
-"""Threads by lane: jobs that ask a model wait for each other, all others never for a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Handlers:
-    """Handlers by kind of job, and what is to be told how long there has been nothing to do."""
+    """Handlers by kind of job, threads by lane, and what is to be told how long there has been nothing to do.
+
+    Jobs that ask a model have a lane of their own and wait for each other; all others never wait for a model.
+    """
 
     by_kind: Mapping[str, Handler]
+    lanes: Mapping[str, int]
     on_idle: Callable[[float], None]
 
 
 @contextmanager
 def open_handlers(workspace: Workspace) -> Iterator[Handlers]:
     """The handlers of a workspace, with what they hold open for as long as the workers run."""
+    workers = load_settings(workspace.config_file).workers
     embedder = PassageEmbedder(workspace)
-    extractor = ChunkExtractor(workspace, LANES["work"])
+    extractor = ChunkExtractor(workspace, workers)
     model = ModelExtractor(workspace)
     try:
         yield Handlers(
@@ -48,6 +51,7 @@ def open_handlers(workspace: Workspace) -> Iterator[Handlers]:
                 SEAL: SealHandler(workspace),
                 FLUSH: flush_stale,
             },
+            {"work": workers, "model": 1},
             lambda seconds: extractor.close() if seconds > _IDLE_SECONDS else None,  # its processes hold dictionaries
         )
     finally:

@@ -23,10 +23,11 @@ class PassageHit:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalHit:
-    """A leaf (later also a summary) with all that is needed to trust it: date, author, title, origin, file, scores.
+    """A leaf or a summary with all that is needed to trust it: date, author, title, origin, file, scores.
 
     `path` is the vault file relative to the workspace; `breakdown` adds up to `score`: `text`, `neighbours` and `item` are full text's share, `vector`
     that of the vectors; `cosine` says how near in meaning the best passage is, None where that is not known.
+    A summary's `content` cites its nth child as `[n]`; `stale` says that something that it tells of has changed since.
     """
 
     node_id: str
@@ -57,6 +58,8 @@ class RetrievalHit:
     level: int = 0
     entities: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
+    summariser: str = ""
+    stale: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""

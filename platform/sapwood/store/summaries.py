@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +18,7 @@ _COLUMNS = (
     "time_range_end_ms, score, sealed_at_ms, summariser, stale, content_path, content_sha256"
 )
 _PREVIEW = 2000
+_ID = re.compile(r"L\d{1,2}:[0-9a-f]{8,32}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,17 @@ class SummaryStore:
         row = self._db.row(f"SELECT {_COLUMNS} FROM mem_tree_summaries WHERE id = ?", (summary_id,))
         return SummaryRow.of(row) if row else None
 
+    def find(self, start: str) -> SummaryRow | None:
+        """The summary whose id is this or begins so, with eight digits or more (`L1:0a1b2c3d`, or its file's name); None when there
+        are several."""
+        wanted = start.replace("-", ":", 1)
+        if not _ID.fullmatch(wanted):
+            return None
+        rows = self._db.rows(
+            f"SELECT {_COLUMNS} FROM mem_tree_summaries WHERE id >= ? AND id < ? LIMIT 2", (wanted, wanted + "g")
+        )
+        return SummaryRow.of(rows[0]) if len(rows) == 1 else None
+
     def many(self, summary_ids: list[str]) -> dict[str, SummaryRow]:
         """Summaries by id; unknown ids are left out."""
         rows = self._db.rows(
@@ -98,6 +112,11 @@ class SummaryStore:
             (tree_id,),
         )
         return [SummaryRow.of(row) for row in rows]
+
+    def all(self) -> Iterator[SummaryRow]:
+        """Every summary, one by one."""
+        for row in self._db.each(f"SELECT {_COLUMNS} FROM mem_tree_summaries ORDER BY summary_no"):
+            yield SummaryRow.of(row)
 
     def parents(self, node_id: str) -> list[str]:
         """Summaries that tell of a node, in all trees."""

@@ -72,6 +72,16 @@ class TreeStore:
         rows = self._db.rows(f"SELECT {_TREE} FROM mem_tree_trees {where} ORDER BY title, id", bindings)
         return [TreeRow(*row) for row in rows]
 
+    def overview(self) -> list[dict[str, Any]]:
+        """Every source tree but those of single documents, with what stands at its top, the one that grew last first."""
+        rows = self._db.rows(
+            "SELECT t.title, t.scope, t.max_level, (SELECT count(*) FROM mem_tree_summaries s WHERE s.tree_id = t.id), "
+            "(SELECT count(*) FROM mem_tree_buffers b WHERE b.tree_id = t.id), t.root_id, t.last_sealed_at_ms FROM mem_tree_trees t "
+            "WHERE t.kind = 'source' AND NOT EXISTS (SELECT 1 FROM mem_tree_items i WHERE i.item_id = t.scope) ORDER BY coalesce(t.last_sealed_at_ms, t.created_at_ms) DESC, t.title, t.id"
+        )
+        keys = ("title", "scope", "level", "summaries", "waiting", "root", "sealed_at_ms")
+        return [dict(zip(keys, row, strict=True)) for row in rows]
+
     def set_root(self, tree_id: str, root_id: str | None, level: int, sealed_at_ms: int | None) -> None:
         """The tree's top is now this node."""
         self._db.run(
@@ -124,11 +134,14 @@ class TreeStore:
             (tree_id, level, json.dumps(node_ids)),
         )
 
-    def is_buffered(self, tree_id: str, node_id: str) -> bool:
-        """True when a node waits in one of the tree's buffers."""
-        return bool(
-            self._db.value("SELECT 1 FROM mem_tree_buffers WHERE node_id = ? AND tree_id = ?", (node_id, tree_id))
+    def tops(self, tree_id: str) -> list[str]:
+        """The nodes of a tree that no summary of it tells of: those that wait, and the root of a finished document."""
+        rows = self._db.rows(
+            "SELECT node_id FROM mem_tree_buffers WHERE tree_id = ?1 UNION SELECT root_id FROM mem_tree_trees WHERE id = ?1 AND root_id IS NOT NULL "
+            "AND NOT EXISTS (SELECT 1 FROM mem_tree_buffers WHERE tree_id = ?1) ORDER BY 1",
+            (tree_id,),
         )
+        return [row[0] for row in rows]
 
     def aged(self, added_before_ms: int) -> list[str]:
         """Source and topic trees with leaves that have waited since before a time."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from sapwood.ingest.followup import appending, resealing, sealing
 from sapwood.store.database import Database
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
 from sapwood.store.jobs import NewJob
 from sapwood.store.summaries import SummaryStore
 from sapwood.store.trees import BufferedNode, TreeRow, TreeStore, tree_id_of
+from sapwood.store.vaultfiles import VaultFiles
 
 __all__ = [
     "FANOUT",
@@ -22,6 +25,7 @@ __all__ = [
 ]
 
 INPUT_TOKENS = 50_000
+_HASH_AT_END = re.compile(r"-[0-9a-f]{8}$")  # what tells folders of one name apart
 FANOUT = 10
 
 
@@ -69,12 +73,14 @@ def source_title(item: ItemRow) -> str:
     return str(containers[-1][1]) if containers else item.source_id.rpartition(":")[2] or item.source_id
 
 
-def container_of(item: ItemRow) -> tuple[str, str]:
-    """`(scope, title)` of the tree of the folder, space or drive that a document lies in."""
+def container_of(database: Database, item: ItemRow) -> tuple[str, str]:
+    """Scope and title of the tree of the folder, space or drive that a document lies in; on top it is called as its connection."""
     owner = ":".join(item.source_id.split(":", 2)[:2])
     containers = item.metadata.get("container", [])
-    inner_id, title = containers[-1] if containers else ("", owner)
-    return f"{owner}:{inner_id}/", str(title)
+    if not containers:
+        name = VaultFiles(database).connection_of(item.connection_id)[2]
+        return f"{owner}:/", _HASH_AT_END.sub("", name) or name
+    return f"{owner}:{containers[-1][0]}/", str(containers[-1][1])
 
 
 def buffer_leaf(database: Database, item: ItemRow, chunk: ChunkRow, now_ms: int) -> list[NewJob]:

@@ -7,9 +7,10 @@ one is always that which adds most to what is chosen already, for its length; ev
 
 from __future__ import annotations
 
+import heapq
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from sapwood.text.fold import CJK_CLASS, fold
@@ -39,26 +40,28 @@ who why will with would yeah yes you you're your""".split()  # noqa: SIM905
 _FUNCTION = frozenset(
     "的了是在和与就都也又而但把被对于从到向给让会能可要有没不这那其之个们吧吗呢啊呀哦嗯我你他她它很还啦嘛呃噢然所以因为如果什么怎"
 )
-_ACT_WORTH = {Act.DECIDE: 1.5, Act.PROMISE: 1.3, Act.ASK: 0.8, Act.SAY: 1.0}
+_ACT_WORTH = {Act.DECIDE: 2.0, Act.PROMISE: 1.5, Act.ASK: 0.8, Act.SAY: 1.0}
 _COST_BASE, _COST_POWER = 5, 0.6  # what a sentence adds is divided by (its tokens + 5)^0.6
 _TOLD_AGAIN = 0.3  # of a term's weight is left each time it is told
+_LEAST = 0.2  # of what the first sentence told: less is only told to fill the room
 _TURN = 0.3  # how much a part that has been told of stands back, for each of its sentences
-
-
+_FRAME = 4  # tokens of a speaker's name and verb
 _FIGURE = re.compile(r"\d")
 
 
-def extract(parts: list[Part], tokens: int, names: Iterable[str] = ()) -> list[Told]:
-    """A summary of at most `tokens` tokens: what is told of each child that says anything, in their order.
+def extract(parts: list[Part], tokens: int, names: Iterable[str] = (), most: int | None = None) -> list[Told]:
+    """A summary: what is told of each child that says anything, in their order.
 
     Args:
         parts: the children.
-        tokens: the most that the summary may have, citations not counted.
+        tokens: how many tokens the summary may have, citations not counted.
         names: of people and things that are known to occur; sentences that hold one are worth more.
+        most: more tokens that are allowed only so that every child has one sentence.
     """
-    sentences = sentences_of(parts)
-    chosen = _choose(sentences, tokens, {fold(name) for name in names if len(name) > 1})
-    return [Told(parts[n].node_id, text) for n, text in _within(sentences, chosen, tokens)]
+    most = tokens if most is None else max(most, tokens)
+    selection = _Selection(sentences_of(parts), {fold(name) for name in names if len(name) > 1})
+    chosen = selection.choose(tokens, most)
+    return [Told(parts[n].node_id, text) for n, text in _within(selection.sentences, chosen, most)]
 
 
 def _within(sentences: list[Sentence], chosen: list[int], tokens: int) -> list[tuple[int, str]]:
@@ -83,46 +86,71 @@ def _terms(text: str) -> list[str]:
     return found
 
 
-def _choose(sentences: list[Sentence], tokens: int, names: set[str]) -> list[int]:
-    terms = [_terms(s.text) for s in sentences]
-    spread: Counter[str] = Counter()
-    for words in terms:
-        spread.update(set(words))
-    weight = {term: max(n - 1, 0.2) ** 0.6 for term, n in spread.items()}  # what stands once is hardly what it is about
-    held = [{t: weight[t] for t in set(words)} for words in terms]
-    worth = [_worth(s, t, names) for s, t in zip(sentences, terms, strict=True)]
-    costs = [count_tokens(s.text) + (4 if s.speaker else 0) for s in sentences]
-    left: dict[str, float] = dict(weight)  # what each term still adds; once told, a tenth of it
-    chosen: list[int] = []
-    spent = 0
-    told_of: Counter[int] = Counter()
-    open_ = {n for n in range(len(sentences)) if held[n]}
-    gains = {n: _gain(held[n], left) * worth[n] / (costs[n] + _COST_BASE) ** _COST_POWER for n in open_}
-    holders: dict[str, list[int]] = defaultdict(list)
-    for n in open_:
-        for term in held[n]:
-            holders[term].append(n)
-    while open_:
-        best = max(open_, key=lambda n: (gains[n] / (1 + _TURN * told_of[sentences[n].part]), -n))
-        open_.discard(best)
-        if gains[best] <= 0:
-            break
-        if spent + costs[best] > tokens:
-            continue
-        chosen.append(best)
-        spent += costs[best]
-        told_of[sentences[best].part] += 1
-        touched: set[int] = set()
-        for term in held[best]:
-            left[term] *= _TOLD_AGAIN
-            touched.update(holders[term])
-        for n in touched & open_:
-            gains[n] = _gain(held[n], left) * worth[n] / (costs[n] + _COST_BASE) ** _COST_POWER
-    return chosen
+class _Selection:
+    """Sentences, what each of them adds to those that are chosen, and what it costs."""
 
+    def __init__(self, sentences: list[Sentence], names: set[str]) -> None:
+        self.sentences = sentences
+        terms = [_terms(s.text) for s in sentences]
+        spread: Counter[str] = Counter()
+        for words in terms:
+            spread.update(set(words))
+        # What each term still adds: what stands once is hardly what it is about, what is told is told.
+        self._left = {term: max(n - 1, 0.2) ** 0.6 for term, n in spread.items()}
+        self._terms = [sorted(set(words)) for words in terms]
+        self._worth = [_worth(s, t, names) for s, t in zip(sentences, terms, strict=True)]
+        self._costs = [count_tokens(s.text) + (_FRAME if s.speaker else 0) for s in sentences]
+        self._told_of: Counter[int] = Counter()
+        self._chosen: list[int] = []
+        self._taken: set[int] = set()
+        self._spent = 0
 
-def _gain(held: dict[str, float], left: dict[str, float]) -> float:
-    return sum(left[term] for term in held)
+    def choose(self, tokens: int, most: int) -> list[int]:
+        """Numbers of sentences in the order of choice: first one of each part within `most` tokens, then the best within `tokens`."""
+        able = [number for number, terms in enumerate(self._terms) if terms]
+        untold = {self.sentences[number].part for number in able}
+        for number in self._by_priority(able):
+            part = self.sentences[number].part
+            if part in untold and self._take(number, most):
+                untold.discard(part)
+        first = max((self._gain(n, whole=True) for n in self._chosen), default=0.0)
+        for number in self._by_priority(able):
+            if number not in self._taken and self._gain(number) > _LEAST * first:
+                self._take(number, tokens)
+        return self._chosen
+
+    def _by_priority(self, numbers: list[int]) -> Iterator[int]:
+        """Sentences, the best next one first, as it is after what has been taken meanwhile."""
+        # Nothing ever gains by a choice, so that a stale priority is too high at most, and is looked at again.
+        heap = [(-self._priority(n), n) for n in numbers]
+        heapq.heapify(heap)
+        while heap:
+            stale, number = heapq.heappop(heap)
+            now = -self._priority(number)
+            if now > stale:
+                heapq.heappush(heap, (now, number))
+            else:
+                yield number
+
+    def _take(self, number: int, tokens: int) -> bool:
+        if self._spent + self._costs[number] > tokens:
+            return False
+        self._chosen.append(number)
+        self._taken.add(number)
+        self._spent += self._costs[number]
+        self._told_of[self.sentences[number].part] += 1
+        for term in self._terms[number]:
+            self._left[term] *= _TOLD_AGAIN
+        return True
+
+    def _gain(self, number: int, *, whole: bool = False) -> float:
+        """What a sentence adds; `whole` for one that is chosen: what it added then."""
+        gain: float = sum(map(self._left.__getitem__, self._terms[number])) * self._worth[number]
+        return gain / _TOLD_AGAIN if whole else gain
+
+    def _priority(self, number: int) -> float:
+        cost: float = (self._costs[number] + _COST_BASE) ** _COST_POWER
+        return self._gain(number) / cost / (1 + _TURN * self._told_of[self.sentences[number].part])
 
 
 def _worth(sentence: Sentence, terms: list[str], names: set[str]) -> float:

@@ -210,7 +210,7 @@ class Sealer:
         self._trees.take(tree.tree_id, level, [top.node_id])
         if level == 0:
             self._trees.set_lifecycle([top.node_id], "sealed")
-        scope, title = container_of(item)
+        scope, title = container_of(self._db, item)
         moment = now_ms()
         container = self._trees.open("source", scope, title, moment)
         node = BufferedNode(top.node_id, top.tokens, item.timestamp_ms or 0, 0, moment)
@@ -269,7 +269,7 @@ def summary_text(
 ) -> str:
     """The Markdown file of a summary."""
     note = summaryfile.SummaryNote(
-        summary.summary_id, tree.tree_id, tree.kind, tree.scope, summary.level, summary.title, summary.child_ids, links, parent, summary.range_ms,
-        summary.score, summary.sealed_at_ms, summary.summariser, tuple((m.kind, m.surface) for m in mentions), summary.topics, summary.body,
+        summary.summary_id, tree.tree_id, tree.kind, tree.scope, tree.title, summary.level, summary.title, summary.child_ids, links, parent, summary.range_ms,
+        summary.score, summary.sealed_at_ms, summary.summariser, tuple((m.kind, m.surface) for m in mentions), summary.entities, summary.topics, summary.body,
     )  # fmt: skip
     return summaryfile.compose(note)

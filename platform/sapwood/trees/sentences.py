@@ -97,12 +97,12 @@ def told(speaker: str, act: Act, text: str) -> str:
 _DECIDES = re.compile(
     r"\b(?:decided?|we(?:'ve| have)? agreed|agreed (?:to|that|on)|approved|settled (?:on|that)|let's (?:go with|do it|make it)|"
     r"we(?:'ll| will| are going to) (?:go with|use|keep|drop|take|start|stop|stick)|final decision|conclusion is)\b"
-    r"|决定|就这么定|定下来|说定|敲定|一致同意|通过了|批准了|結論是|结论是|決定",
+    r"|(?:[我咱]们|大家|会上|最后)(?:已经)?(?:一致)?(?:决定|決定|同意|商定)|决定(?:了|：|，|由|下周|本周|今天|明天)|就这么定|定下来了|说定了|敲定|一致同意|批准了",
     re.IGNORECASE,
 )
 _PROMISES = re.compile(
-    r"\bI(?:'ll| will| shall| can take care| promise)\b|\bcount on me\b|\bI'm going to (?:send|write|fix|call|bring|prepare|do|check|make)\b"
-    r"|我(?:来|會|会|去|负责|保证|答应|明天|今天|下午|晚上|马上|尽快)(?!不)[^吗？?]{2,}|包在我身上|交给我",
+    r"\bI(?:'ll| will| shall| can take care| promise)\b(?! never)|\bcount on me\b|\bI'm going to (?:send|write|fix|call|bring|prepare|do|check|make)\b"
+    r"|我(?:来(?:写|做|改|办|查|发|负责|处理|联系|准备|安排)|负责|保证|答应|(?:明天|今天|下午|今晚|晚上|马上|尽快|这就|下周)(?:就|会|去|来|把|给|发)?)(?!不)[^吗？?]{2,}|包在我身上|交给我",
     re.IGNORECASE,
 )
 _ASKS = re.compile(r"[?？][\"'”’」』）)\s]*$|[吗嗎呢][。.!！]?$")

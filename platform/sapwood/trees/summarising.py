@@ -54,7 +54,8 @@ class Extractive:
         numbers = {part.node_id: (number, part.title) for number, part in enumerate(parts, 1)}
         frame = sum(_CITATION + (count_tokens(part.title) + 3 if part.title else 0) for part in parts)
         paragraphs: list[str] = []
-        for told in extract(list(parts), max(target_tokens(parts) - frame, 0), names):
+        most = min(OUTPUT_TOKENS, sum(count_tokens(part.text) for part in parts)) - frame
+        for told in extract(list(parts), max(min(target_tokens(parts) - frame, most), 0), names, max(most, 0)):
             number, title = numbers[told.node_id]
             paragraphs.append(cited(entitled(title, told.text) if title else told.text, number))
         return "\n\n".join(paragraphs)

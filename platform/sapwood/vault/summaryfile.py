@@ -26,6 +26,7 @@ class SummaryNote:
     tree_id: str
     tree_kind: str
     scope: str
+    tree_title: str
     level: int
     title: str
     child_ids: tuple[str, ...]
@@ -36,6 +37,7 @@ class SummaryNote:
     sealed_at_ms: int
     summariser: str
     entities: tuple[tuple[str, str], ...]
+    entity_ids: tuple[str, ...]
     topics: tuple[str, ...]
     body: str
 
@@ -43,7 +45,7 @@ class SummaryNote:
 def compose(note: SummaryNote) -> str:
     """The file's text."""
     fields: dict[str, Any] = {
-        "id": note.summary_id, "kind": "summary", "title": note.title, "tree_kind": note.tree_kind, "tree_id": note.tree_id, "tree_scope": note.scope,
+        "id": note.summary_id, "kind": "summary", "title": note.title, "tree_kind": note.tree_kind, "tree_id": note.tree_id, "tree_scope": note.scope, "tree_title": note.tree_title,
         "level": note.level, "children": [f"[[{link}]]" for link in note.links], "child_ids": list(note.child_ids), "child_count": len(note.child_ids),
     }  # fmt: skip
     if note.parent:
@@ -54,6 +56,7 @@ def compose(note: SummaryNote) -> str:
     fields |= {
         "score": note.score, "sealed_at": iso_z(from_ms(note.sealed_at_ms)), "sealed_at_ms": note.sealed_at_ms, "summariser": note.summariser,
         "aliases": [f"L{note.level} · {note.title} · {len(note.child_ids)}"],
+        "entity_ids": list(note.entity_ids), "topics": list(note.topics),
         "tags": ["summary", *entity_tags(note.entities), *note.topics],
         "sha256": body_sha256(note.body), "schema": SCHEMA,
     }  # fmt: skip

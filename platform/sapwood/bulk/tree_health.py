@@ -1,0 +1,57 @@
+"""What `status` says about the trees, and what `doctor` proves of them."""
+
+from __future__ import annotations
+
+from sapwood.checks import Check
+from sapwood.store.database import Database
+from sapwood.store.jobs import JobStore
+from sapwood.store.summaries import SummaryStore
+from sapwood.store.tree_checks import tree_faults
+from sapwood.store.trees import TreeStore
+from sapwood.vault import summaryfile
+from sapwood.vault.chunkfile import body_sha256
+from sapwood.workspace import Workspace
+
+__all__ = ["prove_trees", "summaries"]
+
+_SHOWN = 5
+
+
+def summaries(database: Database) -> Check:
+    """How many summaries there are, and what waits to be summarised."""
+    counts = TreeStore(database).counts()
+    detail = f"{counts['summaries']} in {counts['trees']} trees; {counts['waiting']} nodes wait for more of their kind"
+    if counts["stale"]:
+        detail += f"; {counts['stale']} are made anew, since what they tell of has changed"
+    return Check("summaries", True, detail, facts=counts)
+
+
+def prove_trees(workspace: Workspace, database: Database) -> list[Check]:
+    """That every leaf is where its state says, is told of once, and that rows of summaries are their files."""
+    faults = {name: count for name, count in tree_faults(database).items() if count}
+    checks = [
+        Check(
+            "leaves, buffers and summaries agree", not faults, "; ".join(f"{count} {name}" for name, count in faults.items()) or "equal",
+            "Run `sapwood rebuild`." if faults else "", faults,
+        )
+    ]  # fmt: skip
+    wrong: list[str] = []
+    total = 0
+    for summary in SummaryStore(database).all():
+        total += 1
+        try:
+            note = summaryfile.read((workspace.vault / summary.path).read_bytes())
+        except OSError:
+            wrong.append(f"{summary.path} is missing")
+            continue
+        if note.damaged or body_sha256(note.body) != summary.sha256:
+            wrong.append(f"{summary.path} {note.damaged or 'holds another text than its row'}")
+    checks.append(
+        Check(
+            "summary rows = summary files", not wrong, f"{total} summaries" if not wrong else "; ".join(wrong[:_SHOWN]),
+            "Run `sapwood doctor --repair`." if wrong else "", {"summaries": total, "wrong": len(wrong)},
+        )
+    )  # fmt: skip
+    if "seal" not in JobStore(database).counts_by_kind() and (stale := TreeStore(database).counts()["stale"]):
+        checks.append(Check("stale summaries", False, f"{stale} are to be made anew, and no job does it", "Run `sapwood doctor --repair`."))  # fmt: skip
+    return checks

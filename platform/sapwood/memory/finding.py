@@ -1,0 +1,143 @@
+"""Asking a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sapwood.errors import NotFoundError
+from sapwood.memory.base import OpenWorkspace
+
+if TYPE_CHECKING:
+    from sapwood.recall.hits import QueryResponse, RetrievalHit
+    from sapwood.recall.vector_leg import VectorLeg
+
+__all__ = ["Finding"]
+
+
+class Finding(OpenWorkspace):
+    """The part of `Memory` that answers."""
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        unit: str = "chunk",
+        source_id: str | None = None,
+        kind: str | None = None,
+        author: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        include_dropped: bool = False,
+    ) -> QueryResponse:
+        """Hits for a query, best first; see `recall.search.search`."""
+        from sapwood.recall.search import search
+        from sapwood.store.search import SearchStore
+
+        return search(
+            SearchStore(self.database),
+            query,
+            vectors=self._vector_leg(),
+            limit=limit,
+            unit=unit,
+            source_id=source_id,
+            kind=kind,
+            author=author,
+            since=since,
+            until=until,
+            include_dropped=include_dropped,
+        )
+
+    def _vector_leg(self) -> VectorLeg:
+        if self._leg is None:
+            from sapwood.recall.vector_leg import VectorLeg
+            from sapwood.store.vectors import VectorStore
+
+            vectors = VectorStore(self.database, self.workspace.embeddings)
+            self._leg = VectorLeg(self.settings, self.workspace.memory_tree, vectors)
+        return self._leg
+
+    def query_source(
+        self,
+        source: str | None = None,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 10,
+    ) -> QueryResponse:
+        """What a source tells: its summaries and what is not summarised yet; see `recall.trees.query_source`.
+
+        Args:
+            source: its id, its title, or the end of its id, such as a folder's or file's name; None for all sources.
+            since, until: only what lies in this window.
+            limit: how many hits.
+
+        Raises:
+            NotFoundError: no source is called so.
+        """
+        from sapwood.recall.trees import find_trees, query_source
+        from sapwood.store.trees import TreeStore
+
+        trees = find_trees(self.database, source) if source else TreeStore(self.database).trees("source")
+        if source and not trees:
+            raise NotFoundError(source, "no source is called so", "`sapwood source` without a name lists them.")
+        return query_source(self.database, trees, since=since, until=until, limit=limit)
+
+    def sources(self) -> list[dict[str, Any]]:
+        """Every source tree but those of single documents: title, scope, how high it is, how many nodes stand at its top, and when it last grew."""
+        from sapwood.store.trees import TreeStore
+
+        return TreeStore(self.database).overview()
+
+    def drill_down(self, node_id: str, *, depth: int = 1, limit: int = 0) -> QueryResponse:
+        """What a summary tells of; see `recall.trees.drill_down`."""
+        from sapwood.recall.trees import drill_down
+
+        return drill_down(self.database, node_id, depth=depth, limit=limit)
+
+    def fetch(self, node_ids: Iterable[str]) -> list[RetrievalHit]:
+        """Summaries and chunks by id, items by item id; unknown ids are left out."""
+        from sapwood.recall.trees import fetch_nodes
+
+        return fetch_nodes(self.database, node_ids)
+
+    def locate(self, node_id: str, *, original: bool = False) -> Path:
+        """The vault file of a chunk or item, or with `original` the file that it came from.
+
+        Raises:
+            NotFoundError: nothing has this id, or the original is not on this machine.
+        """
+        hits = self.fetch([node_id])
+        if not hits:
+            raise NotFoundError(node_id, "nothing has this id", "Take the node_id or item_id of a search hit.")
+        if not original:
+            return self.workspace.root / hits[0].path
+        from sapwood.sync.connections import load_connections
+
+        connector, account = ([*hits[0].item_id.split(":", 2), "", ""])[:2]
+        for connection in load_connections(self.workspace, connector):
+            if connection.account == account and "root" in connection.config:
+                place = hits[0].source_ref.partition("#page=")[0].partition("!/")[0]
+                return Path(connection.config["root"]) / place
+        raise NotFoundError(
+            node_id,
+            "its original is not a file of this machine",
+            f"Its reference is {hits[0].source_ref or 'unknown'}.",
+        )
+
+    def explain(self, chunk_id: str) -> dict[str, Any]:
+        """The deep score of a chunk, signal by signal; see `pipeline.extract.explain`.
+
+        Raises:
+            NotFoundError: nothing has this id.
+        """
+        from sapwood.pipeline.extract import explain
+
+        hits = self.fetch([chunk_id])
+        found = explain(self.database, hits[0].node_id) if hits else None
+        if found is None:
+            raise NotFoundError(chunk_id, "no chunk has this id", "Take the node_id of a search hit.")
+        return found

@@ -1,0 +1,131 @@
+"""The slow work of a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sapwood.clock import from_ms, iso_z, now_ms
+from sapwood.config import load_settings
+from sapwood.errors import ConfigurationError
+from sapwood.memory.base import OpenWorkspace
+from sapwood.store.database import Database
+
+__all__ = ["Working"]
+
+
+class Working(OpenWorkspace):
+    """The part of `Memory` that does what was put off."""
+
+    def jobs(
+        self, status: str | None = None, limit: int = 100
+    ) -> tuple[dict[str, dict[str, int]], list[dict[str, Any]]]:
+        """How many jobs there are by kind and status, and the first of them: failed ones, running ones, then by time."""
+        from sapwood.store.jobs import JobStore
+
+        store = JobStore(self.database)
+        return store.counts_by_kind(), [
+            {
+                "job_id": job.job_id, "kind": job.kind, "status": job.status, "attempts": job.attempts, "payload": job.payload,
+                "due": iso_z(from_ms(job.available_at_ms)), "error": job.last_error,
+            }
+            for job in store.listed(status, limit)
+        ]  # fmt: skip
+
+    def retry_jobs(self, job_ids: list[str] | None = None) -> int:
+        """Put failed jobs back, these or all; how many."""
+        from sapwood.store.jobs import JobStore
+
+        with self.database.transaction():
+            return JobStore(self.database).revive(job_ids, now_ms())
+
+    def drop_jobs(self, job_ids: list[str] | None = None) -> int:
+        """Give failed jobs up, these or all; how many."""
+        from sapwood.store.jobs import JobStore
+
+        with self.database.transaction():
+            return JobStore(self.database).drop(job_ids)
+
+    def work(self, *, drain: bool, stopped: Callable[[], bool] = lambda: False) -> dict[str, dict[str, int]]:
+        """Do jobs until none is left (`drain`) or `stopped` says so; how many are left, by kind and status.
+
+        KeyboardInterrupt ends it too; running jobs are finished first.
+        """
+        from sapwood.jobs.workers import Workers
+        from sapwood.pipeline.handlers import open_handlers
+        from sapwood.store.jobs import JobStore
+
+        path = self.database.path
+        with (
+            open_handlers(self.workspace) as handlers,
+            Workers(
+                lambda: Database.open(path), self.workspace.owners, handlers.by_kind, handlers.lanes, handlers.on_idle
+            ) as workers,
+        ):
+            if drain:
+                workers.drain(stopped)
+            else:
+                workers.wait(stopped)
+        return JobStore(self.database).counts_by_kind()
+
+    def embed(self, model: str | None = None, *, retry_failed: bool = False) -> str:
+        """Ask for vectors of all passages; the workers make them. The model's name.
+
+        Args:
+            model: choose another one: `offline`, `hashing`, `ollama:NAME`, `openai:NAME` or `none`. The vectors of the old one
+                serve until the new one has all.
+            retry_failed: try texts again that a model gave no vector for.
+
+        Raises:
+            ConfigurationError: there is no such model.
+        """
+        from sapwood.config import save_setting
+        from sapwood.ingest.followup import embedding
+        from sapwood.models.choice import check_name
+        from sapwood.store.jobs import JobStore
+        from sapwood.store.vectors import VectorStore
+
+        if model is not None:
+            check_name(model)
+            self.workspace.create()
+            save_setting(self.workspace.config_file, "embedding_model", model)
+            self.settings = load_settings(self.workspace.config_file)
+            if self.settings.embedding_model != model:
+                raise ConfigurationError(
+                    "SAPWOOD_EMBEDDING_MODEL", f"is set to {self.settings.embedding_model!r}, which goes before config.toml", "Unset it."
+                )  # fmt: skip
+        if retry_failed:
+            vectors = VectorStore(self.database, self.workspace.embeddings)
+            with vectors.attached() as there:
+                if there:
+                    vectors.forget_failures()
+        with self.database.transaction():
+            JobStore(self.database).enqueue([embedding()], now_ms())
+        return self.settings.embedding_model
+
+    def drop_vectors(self, model: str | None = None) -> int:
+        """Remove the vectors of a model, by its name or signature, or with None all vectors there are; how many models.
+
+        Vectors of the chosen model are then made anew by the workers.
+        """
+        from sapwood.store.vectors import VectorStore
+
+        vectors = VectorStore(self.database, self.workspace.embeddings)
+        if model is None:
+            vectors.remove()
+            self.embed()
+            return 1
+        with vectors.attached() as there:
+            chosen = [m for m in vectors.models() if model in (m.name, m.signature)] if there else []
+            for found in chosen:
+                vectors.drop(found)
+        self.embed()
+        return len(chosen)
+
+    def vector_models(self) -> list[dict[str, Any]]:
+        """Each model with vectors: name, signature, how many it has, how many are to come or failed, and whether it is the chosen one."""
+        from sapwood.bulk.work_health import vectors
+
+        return [
+            check.facts | {"detail": check.detail} for check in vectors(self.workspace, self.database, self.settings)
+        ]
