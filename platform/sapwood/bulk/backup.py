@@ -25,8 +25,10 @@ from sapwood.ingest.notes import chunk_text, manifest_text
 from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore
 from sapwood.store.items import ItemStore
+from sapwood.store.summaries import SummaryStore
 from sapwood.store.vaultfiles import VaultFiles
-from sapwood.vault import chunkfile
+from sapwood.trees.files import file_of, says
+from sapwood.vault import chunkfile, summaryfile
 from sapwood.vault.manifest import Manifest
 from sapwood.vault.paths import MANIFESTS, is_inside, manifest_path
 from sapwood.workspace import FOLDER_MODE, Workspace, writing
@@ -37,6 +39,7 @@ _MARK, _END = "sapwood-backup.json", "sapwood-backup-end.json"
 _FORMAT = 1
 _LEVEL = 3
 _OURS = (b"---\nchunk_id:", b"---\r\nchunk_id:")
+_SUMMARIES = ("wiki/summaries/", "wiki/topics/", "wiki/daily/")
 
 
 @dataclass(slots=True)
@@ -96,7 +99,9 @@ def _write(workspace: Workspace, copy: Path, raw: IO[bytes], report: BackupRepor
             }
             _add_text(archive, _MARK, json.dumps(mark), report)
             _add_file(archive, "memory_tree/chunks.db", copy, report, required=True)
-            known = _add_notes(workspace, snapshot, archive, report)
+            known = _add_notes(workspace, snapshot, archive, report) | _add_summaries(
+                workspace, snapshot, archive, report
+            )
         finally:
             snapshot.close()
         if report.vectors:
@@ -142,6 +147,23 @@ def _add_notes(workspace: Workspace, snapshot: Database, archive: tarfile.TarFil
     return known
 
 
+def _add_summaries(
+    workspace: Workspace, snapshot: Database, archive: tarfile.TarFile, report: BackupReport
+) -> set[str]:
+    """Every summary's file as the copy of the database has it; their paths."""
+    known: set[str] = set()
+    for summary in SummaryStore(snapshot).all():
+        path = f"wiki/{summary.path}"
+        known.add(path)
+        held = _read(workspace.root / path)
+        if held is not None and says(held[0], summary):
+            _add_bytes(archive, path, *held, report)
+        else:
+            _add_text(archive, path, file_of(snapshot, summary), report)
+            report.composed += 1
+    return known
+
+
 def _read(path: Path) -> tuple[bytes, float] | None:
     """A file's bytes and its time, read once: by the next look it may be gone."""
     try:
@@ -170,6 +192,8 @@ def _others(workspace: Workspace, known: set[str]) -> Iterator[str]:
                 continue
             if path.startswith("wiki/raw/") and (held := _read(file)) and held[0].startswith(_OURS):
                 continue  # a chunk that is younger than the copy of the database
+            if path.startswith(_SUMMARIES) and (held := _read(file)) and not summaryfile.read(held[0]).damaged:
+                continue  # likewise a summary
             yield path
 
 

@@ -133,7 +133,7 @@ def doctor(workspace: Workspace, database: Database, settings: Settings, *, repa
     )
     checks.append(vector_agreement(workspace, database, settings))
     checks += _files(workspace, database)
-    checks += prove_trees(workspace, database)
+    checks += prove_trees(workspace, database, repair=repair)
     checks += [_plugin(info) for info in list_plugins()]
     return Report(tuple(checks))
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from sapwood.checks import Check
+from sapwood.clock import now_ms
+from sapwood.ingest.followup import resealing
 from sapwood.store.database import Database
 from sapwood.store.jobs import JobStore
 from sapwood.store.summaries import SummaryStore
 from sapwood.store.tree_checks import tree_faults
 from sapwood.store.trees import TreeStore
-from sapwood.vault import summaryfile
-from sapwood.vault.chunkfile import body_sha256
+from sapwood.trees.files import is_as_written, repair_summaries
 from sapwood.workspace import Workspace
 
 __all__ = ["prove_trees", "summaries"]
@@ -26,8 +27,12 @@ def summaries(database: Database) -> Check:
     return Check("summaries", True, detail, facts=counts)
 
 
-def prove_trees(workspace: Workspace, database: Database) -> list[Check]:
+def prove_trees(workspace: Workspace, database: Database, *, repair: bool) -> list[Check]:
     """That every leaf is where its state says, is told of once, and that rows of summaries are their files."""
+    if repair:
+        repair_summaries(workspace, database)
+        with database.transaction():
+            JobStore(database).enqueue([resealing()], now_ms())
     faults = {name: count for name, count in tree_faults(database).items() if count}
     checks = [
         Check(
@@ -39,13 +44,8 @@ def prove_trees(workspace: Workspace, database: Database) -> list[Check]:
     total = 0
     for summary in SummaryStore(database).all():
         total += 1
-        try:
-            note = summaryfile.read((workspace.vault / summary.path).read_bytes())
-        except OSError:
-            wrong.append(f"{summary.path} is missing")
-            continue
-        if note.damaged or body_sha256(note.body) != summary.sha256:
-            wrong.append(f"{summary.path} {note.damaged or 'holds another text than its row'}")
+        if not is_as_written(workspace, summary):
+            wrong.append(f"{summary.path} is missing, damaged, or holds another text than its row")
     checks.append(
         Check(
             "summary rows = summary files", not wrong, f"{total} summaries" if not wrong else "; ".join(wrong[:_SHOWN]),

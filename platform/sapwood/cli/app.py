@@ -22,7 +22,7 @@ from sapwood.cli.console import (
 )
 from sapwood.cli.jobs import embed, explain, jobs, work
 from sapwood.cli.moments import moment
-from sapwood.cli.trees import drill, source
+from sapwood.cli.trees import drill, entities, recap, source, topic
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -229,7 +229,7 @@ def edits_drop(chunk: str, workspace: Path | None, as_json: bool, debug: bool) -
     _settle(chunk, "drop", workspace, as_json, debug)
 
 
-for command in (source, drill, jobs, work, explain, embed, backup, restore):
+for command in (recap, topic, source, drill, entities, jobs, work, explain, embed, backup, restore):
     app.add_command(command)
 
 

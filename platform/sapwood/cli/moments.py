@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from datetime import datetime, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 
 import click
 
-__all__ = ["moment"]
+__all__ = ["days", "moment"]
+
+_WAYS = "2024-05-06, 2024-05-06T15:00, 2024年5月6日, yesterday, last Tuesday 15:00, 上周二下午三点"
 
 
 def moment(text: str | None, zone: tzinfo, option: str, *, end: bool = False) -> datetime | None:
-    """An aware time out of a date or time; a bare date is its first or, for `end`, its last moment in the user's zone."""
+    """An aware time out of a date, a time or words: the first moment of what they mean, or for `end` the last one."""
     if text is None:
         return None
-    from datetime import time as clock_time
+    first, after = _span(text, zone, option)
+    return after - timedelta(microseconds=1) if end else first
 
-    from sapwood.text.dates import parse_date
 
-    try:
-        found = datetime.fromisoformat(text.strip())
-    except ValueError:
-        parsed = parse_date(text, zone)
-        if parsed is None:
-            raise click.BadParameter(
-                f"{text!r} is no date; write 2024-05-06, 2024-05-06T15:00 or 2024年5月6日", param_hint=option
-            ) from None
-        found = parsed.astimezone(zone)
-    if found.tzinfo is None:
-        found = found.replace(tzinfo=zone)
-    only_date = ":" not in text
-    return datetime.combine(found.date(), clock_time.max, found.tzinfo) if end and only_date else found
+def days(text: str, zone: tzinfo, option: str) -> tuple[date, date]:
+    """First and last local day of what a date, a time or words mean."""
+    first, after = _span(text, zone, option)
+    return first.date(), (after - timedelta(microseconds=1)).date()
+
+
+def _span(text: str, zone: tzinfo, option: str) -> tuple[datetime, datetime]:
+    from sapwood.clock import now
+    from sapwood.text.spans import parse_span
+
+    found = parse_span(text, now().astimezone(zone))
+    if found is None:
+        raise click.BadParameter(f"{text!r} is no date; write {_WAYS}", param_hint=option)
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,7 +13,11 @@ from sapwood.checks import Report
 from sapwood.cli.console import print_json, say
 from sapwood.recall.hits import QueryResponse
 
+if TYPE_CHECKING:
+    from sapwood.recall.recap import Recap
+
 _SNIPPET = 280
+_NAMED = 14
 
 
 def show_hits(query: str, response: QueryResponse, workspace: Path) -> None:
@@ -35,6 +40,45 @@ def show_hits(query: str, response: QueryResponse, workspace: Path) -> None:
     _show_legs(response)
     more = f" of {response.total}" if response.truncated else ""
     say(f"{len(response.hits)}{more} {'hit' if len(response.hits) == 1 and not more else 'hits'}")
+
+
+def show_recap(found: Recap, workspace: Path) -> None:
+    """A block a period, and what the answer does not cover."""
+    for hit in found.hits:
+        click.secho(hit.title, bold=True, nl=False)
+        say(f"  {workspace / hit.path}  {hit.node_id[:19]}" if hit.path else "  (not over, or not told yet)")
+        say("   " + hit.content.rstrip().replace("\n", "\n   "))
+        say()
+    span = found.first if found.first == found.last else f"{found.first} to {found.last}"
+    if not found.hits:
+        say(f"Nothing is known of {span}.")
+    elif found.silent:
+        named = ", ".join(found.silent[:_NAMED])
+        more = f" and {len(found.silent) - _NAMED} more" if len(found.silent) > _NAMED else ""
+        say(f"Nothing is known of {named}{more}.")
+    if found.weak:
+        say(f"{found.weak} documents are dated {span} by their files alone.")
+    if found.pending:
+        say(f"{found.pending} chunks have not been examined yet; `sapwood work` does it.")
+
+
+def show_mentions(response: QueryResponse, workspace: Path) -> None:
+    """A block a chunk: when and where, and the passages that speak of what was asked for."""
+    for hit in response.hits:
+        when = hit.date[:10] if hit.date and hit.date_source != "file" else "date unknown"
+        click.secho(f"{when}  {hit.title}", bold=True)
+        click.secho(f"   {workspace / hit.path}  {hit.node_id[:12]}", fg="bright_black")
+        for passage in hit.passages:
+            who = f"{passage.author}: " if passage.author else ""
+            say(f"   {who}{_snippet(_without_heading(passage.text), '')}")
+        say()
+    more = f" of {response.total}" if response.truncated else ""
+    say(f"{len(response.hits)}{more} {'chunk' if len(response.hits) == 1 and not more else 'chunks'}")
+
+
+def _without_heading(text: str) -> str:
+    """A message without the line that says when and by whom."""
+    return text.partition("\n")[2] if text.startswith("## ") and "\n" in text else text
 
 
 def show_nodes(response: QueryResponse, workspace: Path) -> None:

@@ -1,4 +1,4 @@
-"""`source` and `drill`: reading the trees."""
+"""`source`, `topic`, `recap`, `drill` and `entities`: what is told of what."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from sapwood.cli.commands import open_memory, with_common_options
 from sapwood.cli.console import errors_to_exit_codes, fail, print_json, say
-from sapwood.cli.moments import moment
+from sapwood.cli.moments import days, moment
 
 _LISTED = 40
 
@@ -52,6 +52,84 @@ def source(
             print_json(response.to_json())
         else:
             show_nodes(response, memory.workspace.root)
+
+
+@click.command()
+@click.argument("name")
+@click.option("--since", help="Not before this date or time.")
+@click.option("--until", help="Not after this date or time.")
+@click.option("--limit", "-n", default=10, show_default=True, help="How many chunks.")
+@with_common_options
+def topic(
+    name: str, since: str | None, until: str | None, limit: int, workspace: Path | None, as_json: bool, debug: bool
+) -> None:
+    """What is known of a person or a thing, the newest first.
+
+    NAME is a name, an address, a handle or a tag.
+    """
+    from sapwood.cli.showing import show_mentions
+
+    with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
+        response = memory.query_topic(
+            name, limit=limit, since=moment(since, memory.zone, "--since"), until=moment(until, memory.zone, "--until", end=True)
+        )  # fmt: skip
+        if as_json:
+            print_json(response.to_json())
+        else:
+            show_mentions(response, memory.workspace.root)
+
+
+@click.command()
+@click.argument("text")
+@click.option(
+    "--kind", "kinds", multiple=True, help="Only of this kind, such as person, organization, location, email."
+)
+@click.option("--limit", "-n", default=20, show_default=True, help="How many.")
+@with_common_options
+def entities(text: str, kinds: tuple[str, ...], limit: int, workspace: Path | None, as_json: bool, debug: bool) -> None:
+    """People and things whose name holds TEXT, the most frequent first."""
+    with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
+        found = memory.search_entities(text, kinds=list(kinds), limit=limit)
+        if as_json:
+            print_json({"entities": [match.to_json() for match in found]})
+            return
+        for match in found:
+            say(
+                f"{match.surface}  {match.kind}, in {match.mentions} chunks"
+                + (f", last {match.last_seen[:10]}" if match.last_seen else "")
+            )
+            click.secho(f"   {match.entity_id}", fg="cyan")
+        say(f"{len(found)} {'name' if len(found) == 1 else 'names'}")
+
+
+@click.command()
+@click.option("--on", "on", help="A day, or words for one or several: 2026-05-03, yesterday, last week, 上周.")
+@click.option("--since", help="The first day.")
+@click.option("--until", help="The last day; today without it.")
+@with_common_options
+def recap(
+    on: str | None, since: str | None, until: str | None, workspace: Path | None, as_json: bool, debug: bool
+) -> None:
+    """What happened: today, or on the days that are asked for.
+
+    Covers exactly these days, and says of which nothing is known.
+    """
+    from sapwood.cli.showing import show_recap
+
+    with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
+        if on and (since or until):
+            raise click.BadParameter("use it alone, or --since with --until", param_hint="--on")
+        first, last = days(on or "today", memory.zone, "--on")
+        if since or until:
+            last = days(until or "today", memory.zone, "--until")[1]
+            first = days(since, memory.zone, "--since")[0] if since else last
+        if first > last:
+            raise click.BadParameter(f"{first} is after {last}", param_hint="--since")
+        found = memory.query_global(first, last)
+        if as_json:
+            print_json(found.to_json())
+        else:
+            show_recap(found, memory.workspace.root)
 
 
 @click.command()

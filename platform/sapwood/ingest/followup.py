@@ -9,6 +9,7 @@ from sapwood.store.jobs import NewJob
 __all__ = [
     "APPEND",
     "ASK",
+    "DIGEST",
     "EMBED",
     "EXTRACT",
     "FLUSH",
@@ -16,6 +17,7 @@ __all__ = [
     "TAG",
     "appending",
     "asking",
+    "digesting",
     "embedding",
     "flushing",
     "followups",
@@ -25,10 +27,10 @@ __all__ = [
 ]
 
 EXTRACT, ASK, EMBED, TAG = "extract_chunk", "extract_with_model", "embed_passages", "tag_notes"
-APPEND, SEAL, FLUSH = "append_buffer", "seal", "flush_stale"
+APPEND, SEAL, FLUSH, DIGEST = "append_buffer", "seal", "flush_stale", "digest_daily"
 # What is further along comes first.
 _SEAL_PRIORITY, _FLUSH_PRIORITY, _APPEND_PRIORITY, _EXTRACT_PRIORITY = 20, 30, 50, 60
-_RESEAL_PRIORITY = 65  # once all that came is in its place
+_RESEAL_PRIORITY, _DIGEST_PRIORITY = 65, 95  # once all that came is in its place
 _ASK_PRIORITY, _EMBED_PRIORITY, _TAG_PRIORITY = 85, 80, 90
 
 
@@ -80,3 +82,8 @@ def flushing(date: str, *, age_ms: int | None = None) -> NewJob:
     """The job that summarises what has waited for long; `age_ms` in place of a week."""
     payload = {"date": date} if age_ms is None else {"date": date, "age_ms": age_ms}
     return NewJob(FLUSH, payload, f"flush_stale:{date}", priority=_FLUSH_PRIORITY)
+
+
+def digesting(key: str) -> NewJob:
+    """The job that tells a day, or a week, month or year that it belongs to."""
+    return NewJob(DIGEST, {"period": key}, f"digest_daily:{key}", priority=_DIGEST_PRIORITY)

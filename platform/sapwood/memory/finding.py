@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,8 @@ from sapwood.memory.base import OpenWorkspace
 
 if TYPE_CHECKING:
     from sapwood.recall.hits import QueryResponse, RetrievalHit
+    from sapwood.recall.recap import Recap
+    from sapwood.recall.topics import EntityMatch
     from sapwood.recall.vector_leg import VectorLeg
 
 __all__ = ["Finding"]
@@ -91,6 +93,40 @@ class Finding(OpenWorkspace):
         from sapwood.store.trees import TreeStore
 
         return TreeStore(self.database).overview()
+
+    def query_global(self, first: date, last: date | None = None) -> Recap:
+        """What happened on a day, or from one to another; see `recall.recap.recap`."""
+        from sapwood.recall.recap import recap
+
+        return recap(self.database, first, last or first, self.zone)
+
+    def query_topic(
+        self, name: str, *, since: datetime | None = None, until: datetime | None = None, limit: int = 10
+    ) -> QueryResponse:
+        """What is known of a person or a thing, the newest first; see `recall.topics.query_topic`.
+
+        Raises:
+            NotFoundError: nobody and nothing is called so.
+        """
+        from sapwood.recall.topics import query_topic
+
+        found = query_topic(self.database, name, since=since, until=until, limit=limit)
+        if not found.total and not self._is_known(name):
+            raise NotFoundError(
+                name, "nobody and nothing is called so", "`sapwood entities TEXT` looks for names that hold a text."
+            )
+        return found
+
+    def _is_known(self, name: str) -> bool:
+        from sapwood.store.entities import EntityStore
+
+        return bool(EntityStore(self.database).resolve(name))
+
+    def search_entities(self, query: str, *, kinds: list[str] | None = None, limit: int = 5) -> list[EntityMatch]:
+        """People and things whose name holds a text; see `recall.topics.search_entities`."""
+        from sapwood.recall.topics import search_entities
+
+        return search_entities(self.database, query, kinds=kinds, limit=limit)
 
     def drill_down(self, node_id: str, *, depth: int = 1, limit: int = 0) -> QueryResponse:
         """What a summary tells of; see `recall.trees.drill_down`."""

@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 from typing import Any
 
-from sapwood.clock import from_ms, iso_z, now_ms
+from sapwood.clock import from_ms, iso_z, now, now_ms
 from sapwood.config import load_settings
 from sapwood.errors import ConfigurationError
 from sapwood.memory.base import OpenWorkspace
 from sapwood.store.database import Database
 
 __all__ = ["Working"]
+
+
+class _DailyClock:
+    """Puts in, once on each local day, what is due: days that are over and not told, leaves that have waited for long."""
+
+    def __init__(self, memory: OpenWorkspace) -> None:
+        self._memory = memory
+        self._day: date | None = None
+
+    def tick(self, wake: Callable[[], None] = lambda: None) -> bool:
+        """Look at the calendar; always False: nobody is to stop for it."""
+        today = now().astimezone(self._memory.zone).date()
+        if today != self._day:
+            from sapwood.pipeline.grow import due_jobs
+            from sapwood.store.jobs import JobStore
+
+            database = self._memory.database
+            with database.transaction():
+                JobStore(database).enqueue(due_jobs(self._memory.workspace, database), now_ms())
+            self._day = today
+            wake()
+        return False
 
 
 class Working(OpenWorkspace):
@@ -54,8 +77,11 @@ class Working(OpenWorkspace):
         from sapwood.jobs.workers import Workers
         from sapwood.pipeline.handlers import open_handlers
         from sapwood.store.jobs import JobStore
+        from sapwood.trees.leftovers import remove_leftovers
 
         path = self.database.path
+        clock = _DailyClock(self)
+        clock.tick()
         with (
             open_handlers(self.workspace) as handlers,
             Workers(
@@ -65,7 +91,8 @@ class Working(OpenWorkspace):
             if drain:
                 workers.drain(stopped)
             else:
-                workers.wait(stopped)
+                workers.wait(lambda: stopped() or clock.tick(workers.wake))
+        remove_leftovers(self.workspace, self.database)
         return JobStore(self.database).counts_by_kind()
 
     def embed(self, model: str | None = None, *, retry_failed: bool = False) -> str:

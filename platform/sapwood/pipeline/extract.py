@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sapwood.clock import now_ms
+from sapwood.clock import now_ms, zone
 from sapwood.config import load_settings
 from sapwood.errors import ConfigurationError
 from sapwood.ingest.followup import EXTRACT, asking, embedding, tagging
@@ -20,6 +20,7 @@ from sapwood.store.database import Database
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
 from sapwood.store.jobs import JobRow, JobStore
 from sapwood.trees.buffering import place_leaf
+from sapwood.trees.digest import place_in_days
 from sapwood.workspace import Workspace
 
 __all__ = ["ChunkExtractor", "explain"]
@@ -61,6 +62,7 @@ class ChunkExtractor:
             return _poison(item, "needs more memory to examine than it may")
         mentions = mentions_of(item, examination.entities)
         verdict = examination.assessment
+        days = zone(settings.timezone)
 
         def write() -> None:
             if not is_still_there(items, chunk):
@@ -69,7 +71,13 @@ class ChunkExtractor:
             # A dropped chunk is in no index of things: nothing may lead to it but its own words.
             index_mentions(database, item, chunk, () if verdict.dropped else mentions)
             jobs = JobStore(database)
-            jobs.enqueue(place_leaf(database, item, chunk, dropped=verdict.dropped), now_ms())
+            jobs.enqueue(
+                [
+                    *place_leaf(database, item, chunk, dropped=verdict.dropped),
+                    *place_in_days(database, item, chunk, days, dropped=verdict.dropped),
+                ],
+                now_ms(),
+            )
             if verdict.band == "grey" and settings.language_model != "none":
                 jobs.enqueue([asking(chunk_id)], now_ms())
             if not jobs.has_ready(EXTRACT, job.lane):  # what follows is done in one pass, once all is known

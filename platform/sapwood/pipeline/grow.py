@@ -1,23 +1,27 @@
-"""`append_buffer`, `seal` and `flush_stale`: how source trees grow."""
+"""`append_buffer`, `seal`, `flush_stale` and `digest_daily`: how trees grow."""
 
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import PurePosixPath
 
-from sapwood.clock import now_ms, zone
+from sapwood.clock import now, now_ms, zone
 from sapwood.config import load_settings
-from sapwood.ingest.followup import resealing, sealing
+from sapwood.ingest.followup import flushing, resealing, sealing
 from sapwood.jobs.outcome import Done, Err, Outcome
 from sapwood.store.database import Database
 from sapwood.store.items import ItemStore
-from sapwood.store.jobs import JobRow, JobStore
+from sapwood.store.jobs import JobRow, JobStore, NewJob
+from sapwood.store.summaries import SummaryStore
 from sapwood.store.trees import TreeStore
 from sapwood.trees.buffering import buffer_leaf
+from sapwood.trees.digest import GLOBAL, Digester, missed_digests
+from sapwood.trees.leftovers import remove_leftovers
 from sapwood.trees.seal import Sealer
 from sapwood.trees.summarising import Extractive
 from sapwood.workspace import Workspace
 
-__all__ = ["FLUSH_AGE_MS", "SealHandler", "append_buffer", "flush_stale", "open_sealer"]
+__all__ = ["FLUSH_AGE_MS", "DigestHandler", "SealHandler", "append_buffer", "due_jobs", "flush_stale"]
 
 FLUSH_AGE_MS = int(timedelta(days=7).total_seconds() * 1000)
 
@@ -42,18 +46,23 @@ class SealHandler:
 
     def __call__(self, job: JobRow, database: Database) -> Outcome:
         """One summary a job; the next one is put in with this one's end."""
-        sealer = open_sealer(self._workspace, database)
+        remove_leftovers(self._workspace, database)
         payload = job.payload
         if not payload.get("stale"):
             tree_id, level = str(payload["tree_id"]), int(payload["level"])
             if TreeStore(database).tree(tree_id) is None:
                 return Done()
+            sealer = open_sealer(self._workspace, database)
             return Done(
                 sealer.seal(tree_id, level, upward=bool(payload.get("upward")), force=bool(payload.get("force")))
             )
-        write = sealer.reseal()
-        if write is None:
+        old = SummaryStore(database).next_stale()
+        if old is None:
             return Done()
+        if old.tree_kind == GLOBAL:
+            write = open_digester(self._workspace, database).retell(PurePosixPath(old.path).stem)
+        else:
+            write = open_sealer(self._workspace, database).reseal(old)
 
         def write_and_go_on() -> None:
             write()
@@ -66,6 +75,33 @@ def open_sealer(workspace: Workspace, database: Database) -> Sealer:
     """The sealer that the settings ask for."""
     settings = load_settings(workspace.config_file)
     return Sealer(workspace, database, Extractive(), zone(settings.timezone))
+
+
+class DigestHandler:
+    """The handler of `digest_daily`: tells a day, and then what it belongs to."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def __call__(self, job: JobRow, database: Database) -> Outcome:
+        """One period a job."""
+        remove_leftovers(self._workspace, database)
+        try:
+            return Done(open_digester(self._workspace, database).digest(str(job.payload["period"])))
+        except ValueError as error:
+            return Err(f"digest_daily: {error}", retryable=False)
+
+
+def open_digester(workspace: Workspace, database: Database) -> Digester:
+    """The digester that the settings ask for."""
+    settings = load_settings(workspace.config_file)
+    return Digester(workspace, database, Extractive(), zone(settings.timezone))
+
+
+def due_jobs(workspace: Workspace, database: Database) -> list[NewJob]:
+    """What the clock asks for: days that are over and not told, and once a day the leaves that have waited for long."""
+    days = zone(load_settings(workspace.config_file).timezone)
+    return [flushing(now().astimezone(days).date().isoformat()), *missed_digests(database, days)]
 
 
 def flush_stale(job: JobRow, database: Database) -> Outcome:

@@ -12,6 +12,9 @@ from sapwood.text.entities import canonical_id
 __all__ = ["EntityStore", "Mention"]
 
 
+_KINDS = ("person", "organization", "location", "product", "event", "technology", "artifact", "misc", "topic", "email", "handle", "hashtag", "url")  # fmt: skip
+
+
 class Mention(NamedTuple):
     """One entity in one node: its id, kind, an example of how it is written there, and how sure the find is, 0 to 1."""
 
@@ -58,6 +61,49 @@ class EntityStore:
                 (node_id,),
             )
         ]
+
+    # -- asking -------------------------------------------------------------------------------------------------------
+
+    def resolve(self, name: str) -> list[str]:
+        """The ids of everybody and everything that is called so, with all other ids that stand for the same; sorted."""
+        wanted = [canonical_id(kind, name) for kind in _KINDS]
+        if ":" in name:
+            wanted.append(name.lower())
+        rows = self._db.rows(
+            "WITH named (id) AS (SELECT value FROM json_each(?1)), "
+            "same (id) AS (SELECT id FROM named UNION SELECT a.entity_id FROM mem_tree_entity_aliases a JOIN named n ON n.id = a.alias_id WHERE a.entity_id != ''), "
+            "whole (id) AS (SELECT id FROM same UNION SELECT a.alias_id FROM mem_tree_entity_aliases a JOIN same s ON s.id = a.entity_id) "
+            "SELECT id FROM whole WHERE EXISTS (SELECT 1 FROM mem_tree_entity_index e WHERE e.entity_id = whole.id) ORDER BY id",
+            (json.dumps(wanted, ensure_ascii=False),),
+        )
+        return [row[0] for row in rows]
+
+    def leaves(self, entity_ids: list[str], since_ms: int | None, until_ms: int | None) -> list[str]:
+        """Chunks that name one of these, the newest first; those without a date last, and not at all within a window."""
+        rows = self._db.rows(
+            "SELECT node_id, max(timestamp_ms) AS moment FROM mem_tree_entity_index WHERE entity_id IN (SELECT value FROM json_each(?1)) AND node_kind = 'leaf' "
+            "AND (?2 IS NULL OR timestamp_ms >= ?2) AND (?3 IS NULL OR timestamp_ms <= ?3) GROUP BY node_id ORDER BY moment IS NULL, moment DESC, node_id",
+            (json.dumps(entity_ids, ensure_ascii=False), since_ms, until_ms),
+        )
+        return [row[0] for row in rows]
+
+    def surfaces(self, entity_ids: list[str]) -> list[str]:
+        """How these are written, the most frequent way first."""
+        rows = self._db.rows(
+            "SELECT surface FROM mem_tree_entity_index WHERE entity_id IN (SELECT value FROM json_each(?)) GROUP BY surface ORDER BY count(*) DESC, surface",
+            (json.dumps(entity_ids, ensure_ascii=False),),
+        )
+        return [row[0] for row in rows]
+
+    def search(self, query: str, kinds: list[str], limit: int) -> list[tuple[str, str, str, int, int | None]]:
+        """`(id, kind, example, leaves, last seen)` of entities whose id or spelling holds a text, the most frequent first."""
+        like = "%" + query.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        return self._db.rows(
+            "SELECT entity_id, min(entity_kind), max(surface), count(*), max(timestamp_ms) FROM mem_tree_entity_index WHERE node_kind = 'leaf' "
+            "AND (lower(surface) LIKE ?1 ESCAPE '\\' OR entity_id LIKE ?1 ESCAPE '\\') AND (?2 = '[]' OR entity_kind IN (SELECT value FROM json_each(?2))) "
+            "GROUP BY entity_id ORDER BY count(*) DESC, entity_id LIMIT ?3",
+            (like, json.dumps(kinds), limit),
+        )
 
     # -- people ---------------------------------------------------------------------------------------------------
 

@@ -185,6 +185,11 @@ class ItemStore:
         item = self.by_number(row[19]) if row else None
         return (item, ChunkRow.of(row)) if row and item else None
 
+    def path_of(self, chunk_id: str) -> str | None:
+        """Where the file of a chunk lies."""
+        path = self._db.value("SELECT content_path FROM mem_tree_chunks WHERE id = ?", (chunk_id,))
+        return str(path) if path else None
+
     def put_chunk(self, item: ItemRow, chunk: ChunkRow, file: tuple[int, int], preview: str, now_ms: int) -> None:
         """Insert a chunk, or bring the metadata of an equal one up to date, and hold it by the item. An edit is set apart.
 

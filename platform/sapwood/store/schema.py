@@ -296,6 +296,12 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (summary_id, place)
     ) WITHOUT ROWID;
     CREATE INDEX mem_tree_summary_children_by_child ON mem_tree_summary_children (child_id);
+    CREATE TABLE mem_tree_days (
+        day TEXT NOT NULL,
+        chunk_id TEXT NOT NULL REFERENCES mem_tree_chunks ON DELETE CASCADE,
+        PRIMARY KEY (day, chunk_id)
+    ) WITHOUT ROWID;
+    CREATE INDEX mem_tree_days_by_chunk ON mem_tree_days (chunk_id);
     CREATE VIRTUAL TABLE mem_tree_summaries_fts USING fts5 (
         title, body,
         content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'

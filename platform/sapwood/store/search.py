@@ -197,6 +197,16 @@ class SearchStore:
         )
         return {row[0]: PassageRow(*row) for row in rows}
 
+    def passages_of_chunk(self, chunk_id: str) -> list[PassageRow]:
+        """The passages of a chunk, in order, as the first item that holds it has them."""
+        rows = self._db.rows(
+            "SELECT p.passage_id, p.seq, p.start_at, p.end_at, p.timestamp_ms, p.author, p.native_id, p.source_ref, p.page FROM mem_tree_item_chunks ic "
+            f"JOIN mem_tree_passages p ON p.passage_id >= ic.item_no << {PASSAGE_BITS} AND p.passage_id < (ic.item_no + 1) << {PASSAGE_BITS} AND p.seq = ic.seq "
+            "WHERE ic.chunk_id = ?1 AND ic.item_no = (SELECT min(item_no) FROM mem_tree_item_chunks WHERE chunk_id = ?1) ORDER BY p.passage_id",
+            (chunk_id,),
+        )
+        return [PassageRow(*row) for row in rows]
+
     def chunks(self, places: list[tuple[int, int]]) -> dict[tuple[int, int], ChunkHit]:
         """Chunks by `(item_no, seq)`."""
         rows = self._db.rows(

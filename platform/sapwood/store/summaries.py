@@ -97,6 +97,11 @@ class SummaryStore:
         )
         return SummaryRow.of(rows[0]) if len(rows) == 1 else None
 
+    def path_of(self, summary_id: str) -> str | None:
+        """Where the file of a summary lies."""
+        path = self._db.value("SELECT content_path FROM mem_tree_summaries WHERE id = ?", (summary_id,))
+        return str(path) if path else None
+
     def many(self, summary_ids: list[str]) -> dict[str, SummaryRow]:
         """Summaries by id; unknown ids are left out."""
         rows = self._db.rows(
@@ -112,6 +117,20 @@ class SummaryStore:
             (tree_id,),
         )
         return [SummaryRow.of(row) for row in rows]
+
+    def at_paths(self, paths: list[str]) -> list[str]:
+        """Ids of the summaries whose files lie at these paths, in their order."""
+        rows = self._db.rows(
+            "SELECT s.id FROM json_each(?) j JOIN mem_tree_summaries s ON s.content_path = j.value ORDER BY j.key",
+            (json.dumps(paths),),
+        )
+        return [row[0] for row in rows]
+
+    def ids_by_path(self, pattern: str) -> dict[str, str]:
+        """Ids of the summaries whose files' paths are like a pattern, by path."""
+        return dict(
+            self._db.rows("SELECT content_path, id FROM mem_tree_summaries WHERE content_path LIKE ?", (pattern,))
+        )
 
     def all(self) -> Iterator[SummaryRow]:
         """Every summary, one by one."""
@@ -189,6 +208,8 @@ class SummaryStore:
         return bool(self._db.value("SELECT 1 FROM mem_tree_summaries WHERE stale LIMIT 1"))
 
     def next_stale(self) -> SummaryRow | None:
-        """The stale summary of the lowest level, by id: what is above it is made anew after it."""
-        row = self._db.row(f"SELECT {_COLUMNS} FROM mem_tree_summaries WHERE stale ORDER BY level, id LIMIT 1")
+        """The stale summary of the lowest level, by id: what is above it is made anew after it. Days come after sources."""
+        row = self._db.row(
+            f"SELECT {_COLUMNS} FROM mem_tree_summaries WHERE stale ORDER BY tree_kind = 'global', level, id LIMIT 1"
+        )
         return SummaryRow.of(row) if row else None

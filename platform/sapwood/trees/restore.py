@@ -21,7 +21,7 @@ from sapwood.workspace import Workspace
 
 __all__ = ["restore_trees"]
 
-_FOLDERS = ("summaries",)
+_PLACES = ("summaries/*/L*.md", "daily/*.md")
 
 
 def restore_trees(workspace: Workspace, database: Database) -> tuple[int, list[tuple[str, str]]]:
@@ -31,7 +31,7 @@ def restore_trees(workspace: Workspace, database: Database) -> tuple[int, list[t
     """
     lost: list[tuple[str, str]] = []
     rows: list[tuple[SummaryRow, str, str]] = []
-    for file in sorted(f for folder in _FOLDERS for f in (workspace.vault / folder).rglob("L*.md")):
+    for file in sorted(f for place in _PLACES for f in workspace.vault.glob(place)):
         path = file.relative_to(workspace.vault).as_posix()
         try:
             rows.append(_read(path, file))
@@ -74,16 +74,18 @@ def _put(database: Database, rows: list[tuple[SummaryRow, str, str]]) -> None:
         )  # fmt: skip
         if tuple(held) != row.child_ids:
             summaries.set_children(row.summary_id, held)
-        _set_roots(trees, items, row.tree_id, [child for child in held if child not in known])
-        trees.set_lifecycle([child for child in held if child not in known], "sealed")
-        trees.set_parent(held, row.summary_id)
+        if row.tree_kind == "source":
+            leaves = [child for child in held if child not in known]
+            _set_roots(trees, items, row.tree_id, leaves)
+            trees.set_lifecycle(leaves, "sealed")
+            trees.set_parent(held, row.summary_id)
+            told.update(held)
+            tops.setdefault(row.tree_id, []).append(row)
         tree = trees.tree(row.tree_id)
         assert tree is not None
         if row.level >= tree.max_level:
             trees.set_root(row.tree_id, row.summary_id, row.level, row.sealed_at_ms)
         known.add(row.summary_id)
-        told.update(held)
-        tops.setdefault(row.tree_id, []).append(row)
     jobs: list[NewJob] = []
     for tree_id, found in tops.items():
         jobs += _wait_again(database, tree_id, [row for row in found if row.summary_id not in told])

@@ -22,15 +22,15 @@ from sapwood.store.trees import BufferedNode, TreeRow, TreeStore
 from sapwood.text.fold import index_text
 from sapwood.text.tokens import count_tokens
 from sapwood.trees.buffering import FANOUT, INPUT_TOKENS, buffer_node, container_of, should_seal
+from sapwood.trees.files import stage_parents, summary_text
 from sapwood.trees.nodes import Node, load_nodes
 from sapwood.trees.summarising import Summariser
-from sapwood.vault import summaryfile
 from sapwood.vault.chunkfile import body_sha256
 from sapwood.vault.paths import summary_path
 from sapwood.vault.staged import StagedFiles
 from sapwood.workspace import Workspace
 
-__all__ = ["Sealer", "span_title", "summary_id_of"]
+__all__ = ["Sealer", "merged_mentions", "span_title", "summary_id_of"]
 
 _MOST_ENTITIES = 200
 
@@ -104,6 +104,7 @@ class Sealer:
             if tree.kind == "source":
                 self._trees.set_lifecycle(leaves, "sealed")
                 self._trees.set_parent([node.node_id for node in nodes], summary.summary_id)
+                stage_parents(self._workspace, self._db, files, summary.child_ids)
             if summary.level >= tree.max_level:
                 self._trees.set_root(tree_id, summary.summary_id, summary.level, summary.sealed_at_ms)
             moment = summary.range_ms[0] if summary.range_ms else batch[0].moment_ms
@@ -115,11 +116,8 @@ class Sealer:
 
         return write
 
-    def reseal(self) -> Callable[[], None] | None:
-        """Make the lowest stale summary anew out of the children that it has now; None when nothing is stale."""
-        old = self._summaries.next_stale()
-        if old is None:
-            return None
+    def reseal(self, old: SummaryRow) -> Callable[[], None]:
+        """Make a stale summary anew out of the children that it has now; what is returned writes it."""
         tree = self._trees.tree(old.tree_id)
         assert tree is not None  # summaries go with their trees
         nodes = load_nodes(self._db, old.child_ids)
@@ -139,6 +137,7 @@ class Sealer:
             self._put(tree, summary, mentions)
             if tree.kind == "source":
                 self._trees.set_parent([node.node_id for node in nodes], summary.summary_id)
+                stage_parents(self._workspace, self._db, files, summary.child_ids)
             self._summaries.replace_node(old.summary_id, summary.summary_id)
             self._remove(old.summary_id)
             files.publish()
@@ -148,7 +147,7 @@ class Sealer:
     # -- making ---------------------------------------------------------------------------------------------------------
 
     def _summary(self, tree: TreeRow, level: int, nodes: Sequence[Node]) -> tuple[SummaryRow, list[Mention]]:
-        mentions = _merged(nodes)
+        mentions = merged_mentions(nodes)
         surfaces = [mention.surface for mention in mentions]
         body = self._summariser.summarise([node.part(tree.title) for node in nodes], surfaces)
         ranges = [node.range_ms for node in nodes if node.range_ms]
@@ -174,6 +173,7 @@ class Sealer:
 
     def _put(self, tree: TreeRow, summary: SummaryRow, mentions: Sequence[Mention]) -> None:
         self._summaries.put(summary, (index_text(summary.title), index_text(summary.body)))
+        ItemStore(self._db).forget_unlinks([summary.path])
         moment = summary.range_ms[1] if summary.range_ms else None
         EntityStore(self._db).put(summary.summary_id, "summary", mentions, moment, tree.tree_id)
 
@@ -254,7 +254,7 @@ def _require_unchanged(database: Database, nodes: Sequence[Node]) -> None:
         raise Superseded
 
 
-def _merged(nodes: Sequence[Node]) -> list[Mention]:
+def merged_mentions(nodes: Sequence[Node]) -> list[Mention]:
     """The entities of all nodes, those of most nodes first."""
     found: dict[str, tuple[int, Mention]] = {}
     for node in nodes:
@@ -262,14 +262,3 @@ def _merged(nodes: Sequence[Node]) -> list[Mention]:
             count, best = found.get(mention.entity_id, (0, mention))
             found[mention.entity_id] = (count + 1, max(best, mention, key=lambda m: m.score))
     return [mention for _, mention in sorted(found.values(), key=lambda f: (-f[0], -f[1].score, f[1].entity_id))]
-
-
-def summary_text(
-    tree: TreeRow, summary: SummaryRow, links: tuple[str, ...], parent: str, mentions: Sequence[Mention]
-) -> str:
-    """The Markdown file of a summary."""
-    note = summaryfile.SummaryNote(
-        summary.summary_id, tree.tree_id, tree.kind, tree.scope, tree.title, summary.level, summary.title, summary.child_ids, links, parent, summary.range_ms,
-        summary.score, summary.sealed_at_ms, summary.summariser, tuple((m.kind, m.surface) for m in mentions), summary.entities, summary.topics, summary.body,
-    )  # fmt: skip
-    return summaryfile.compose(note)

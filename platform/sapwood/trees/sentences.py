@@ -102,7 +102,7 @@ _DECIDES = re.compile(
 )
 _PROMISES = re.compile(
     r"\bI(?:'ll| will| shall| can take care| promise)\b(?! never)|\bcount on me\b|\bI'm going to (?:send|write|fix|call|bring|prepare|do|check|make)\b"
-    r"|我(?:来(?:写|做|改|办|查|发|负责|处理|联系|准备|安排)|负责|保证|答应|(?:明天|今天|下午|今晚|晚上|马上|尽快|这就|下周)(?:就|会|去|来|把|给|发)?)(?!不)[^吗？?]{2,}|包在我身上|交给我",
+    r"|我(?:来(?:写|做|改|办|查|发|负责|处理|联系|准备|安排)|负责|保证|答应|(?:明天|今天|下午|今晚|晚上|马上|尽快|这就|下周)(?:就|会|去|来|把|给|发)?)(?!不)|包在我身上|交给我",
     re.IGNORECASE,
 )
 _ASKS = re.compile(r"[?？][\"'”’」』）)\s]*$|[吗嗎呢][。.!！]?$")

@@ -46,6 +46,11 @@ def manifest_path(item_id: str) -> str:
 
 
 def summary_path(tree_kind: str, scope: str, level: int, summary_id: str) -> str:
-    """`summaries/<scope-slug>/L<level>-<id16>.md`, `topics/<scope-slug>/…` for topics."""
-    folder = {"source": "summaries", "topic": "topics", "global": "daily"}[tree_kind]
+    """`summaries/<scope-slug>/L<level>-<id16>.md`, for topics `topics/<scope-slug>/…`."""
+    folder = {"source": "summaries", "topic": "topics"}[tree_kind]
     return f"{folder}/{source_slug(scope)}/L{level}-{summary_id.rpartition(':')[2][:16]}.md"
+
+
+def digest_path(key: str) -> str:
+    """`daily/<day, week, month or year>.md`"""
+    return f"daily/{key}.md"

@@ -1,0 +1,74 @@
+"""What happened: the days of a span, told by the fewest nodes of the global tree that cover exactly them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, tzinfo
+from typing import Any
+
+from sapwood.clock import from_ms, iso_z
+from sapwood.recall.hits import RetrievalHit
+from sapwood.recall.trees import fetch_nodes
+from sapwood.store.database import Database
+from sapwood.store.days import DayStore
+from sapwood.store.summaries import SummaryStore
+from sapwood.trees import calendar
+from sapwood.trees.digest import GLOBAL, tell_day
+from sapwood.trees.summarising import EXTRACTIVE, Extractive
+from sapwood.vault.paths import digest_path
+
+__all__ = ["Recap", "recap"]
+
+
+@dataclass(frozen=True, slots=True)
+class Recap:
+    """What happened on the days from `first` to `last`, in order.
+
+    `hits` cover exactly these days; one of a day that is not over yet, or not told yet, is made for the answer and has no file.
+    `silent` are days of which nothing is known, `weak` counts documents whose only date is that of their file, `pending` chunks
+    that have not been examined and may belong here.
+    """
+
+    first: str
+    last: str
+    hits: tuple[RetrievalHit, ...]
+    silent: tuple[str, ...]
+    weak: int
+    pending: int
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return {
+            "first": self.first, "last": self.last, "hits": [hit.to_json() for hit in self.hits], "days_without_data": list(self.silent),
+            "documents_dated_by_file_only": self.weak, "pending_chunks": self.pending,
+        }  # fmt: skip
+
+
+def recap(database: Database, first: date, last: date, zone: tzinfo) -> Recap:
+    """Tell a span of local days, both ends included."""
+    days, summaries = DayStore(database), SummaryStore(database)
+    told = summaries.ids_by_path(digest_path("%"))
+    keys = {path.rpartition("/")[2].removesuffix(".md"): summary_id for path, summary_id in told.items()}
+    with_data = days.with_data(first.isoformat(), last.isoformat())
+    hits: list[RetrievalHit] = []
+    for key in calendar.cover(first, last, keys):
+        if key in keys:
+            hits += fetch_nodes(database, [keys[key]])
+        elif key in with_data:
+            hits += _live(database, date.fromisoformat(key), zone)
+    start, end = calendar.day_bounds_ms(first, zone)[0], calendar.day_bounds_ms(last, zone)[1]
+    silent = [day.isoformat() for day in calendar.days_between(first, last) if day.isoformat() not in with_data]
+    return Recap(first.isoformat(), last.isoformat(), tuple(hits), tuple(silent), days.weak(start, end), days.pending())
+
+
+def _live(database: Database, day: date, zone: tzinfo) -> list[RetrievalHit]:
+    text, said = tell_day(database, Extractive(), day, zone)
+    if not text:
+        return []
+    start, end = (iso_z(from_ms(ms)) for ms in (min(s.range_ms[0] for s in said), max(s.range_ms[1] for s in said)))
+    hit = RetrievalHit(
+        node_id=f"day:{day.isoformat()}", node_kind="summary", title=day.isoformat(), author="", date=end, date_source="said", item_id="", source_id=GLOBAL,
+        source_kind=GLOBAL, path="", content=text, score=0.0, breakdown={}, passages=(), time_range_start=start, time_range_end=end, source_ref="",
+        child_ids=tuple(s.chunk_id for s in said), tree_kind=GLOBAL, tree_scope=GLOBAL, summariser=EXTRACTIVE,
+    )  # fmt: skip
+    return [hit]

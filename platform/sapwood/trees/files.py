@@ -1,0 +1,86 @@
+"""The files of summaries, composed out of their rows: one way to write them, for seals, repairs and backups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from sapwood.store.database import Database
+from sapwood.store.entities import EntityStore, Mention
+from sapwood.store.items import ItemStore
+from sapwood.store.summaries import SummaryRow, SummaryStore
+from sapwood.store.trees import TreeRow, TreeStore
+from sapwood.trees import calendar
+from sapwood.vault import summaryfile
+from sapwood.vault.chunkfile import body_sha256
+from sapwood.vault.staged import StagedFiles
+from sapwood.workspace import Workspace
+
+__all__ = ["file_of", "is_as_written", "repair_summaries", "says", "stage_parents", "summary_text"]
+
+
+def summary_text(
+    tree: TreeRow, summary: SummaryRow, links: tuple[str, ...], parent: str, mentions: Sequence[Mention]
+) -> str:
+    """The Markdown file of a summary; `links` and `parent` are names of files without folder and ending."""
+    note = summaryfile.SummaryNote(
+        summary.summary_id, tree.tree_id, tree.kind, tree.scope, tree.title, summary.level, summary.title, summary.child_ids, links, parent, summary.range_ms,
+        summary.score, summary.sealed_at_ms, summary.summariser, tuple((m.kind, m.surface) for m in mentions), summary.entities, summary.topics, summary.body,
+    )  # fmt: skip
+    return summaryfile.compose(note)
+
+
+def file_of(database: Database, summary: SummaryRow) -> str:
+    """The file of a summary as the database has it."""
+    tree = TreeStore(database).tree(summary.tree_id)
+    assert tree is not None
+    links = tuple(_link(database, child) for child in summary.child_ids)
+    return summary_text(
+        tree, summary, links, _parent(database, summary), EntityStore(database).of_node(summary.summary_id)
+    )
+
+
+def _link(database: Database, node_id: str) -> str:
+    """The name of a node's file; its id where there is no such node any more."""
+    path = SummaryStore(database).path_of(node_id) or ItemStore(database).path_of(node_id)
+    return PurePosixPath(path).stem if path else node_id
+
+
+def _parent(database: Database, summary: SummaryRow) -> str:
+    if summary.tree_kind == "global":
+        return calendar.parent_of(PurePosixPath(summary.path).stem) or ""
+    return _link(database, summary.parent_id) if summary.parent_id else ""
+
+
+def stage_parents(workspace: Workspace, database: Database, files: StagedFiles, node_ids: Sequence[str]) -> None:
+    """Write anew the files of those of these nodes that are summaries, since they have another parent than before.
+
+    A file that somebody has changed is left for them.
+    """
+    for summary in SummaryStore(database).many(list(node_ids)).values():
+        if is_as_written(workspace, summary):
+            files.stage(summary.path, file_of(database, summary))
+
+
+def is_as_written(workspace: Workspace, summary: SummaryRow) -> bool:
+    """True when a summary's file says what its row says."""
+    try:
+        return says((workspace.vault / summary.path).read_bytes(), summary)
+    except OSError:
+        return False
+
+
+def says(data: bytes, summary: SummaryRow) -> bool:
+    """True for a file that is this summary's, with the text of its row."""
+    note = summaryfile.read(data)
+    return not note.damaged and note.fields.get("id") == summary.summary_id and body_sha256(note.body) == summary.sha256
+
+
+def repair_summaries(workspace: Workspace, database: Database) -> int:
+    """Write the files again that are missing or say something else than their rows; how many."""
+    files = StagedFiles(workspace)
+    wrong = [summary for summary in SummaryStore(database).all() if not is_as_written(workspace, summary)]
+    for summary in wrong:
+        files.stage(summary.path, file_of(database, summary))
+    files.publish()
+    return len(wrong)
