@@ -145,15 +145,40 @@ def test_renewed_leases_last_longer(store: JobStore) -> None:
     assert [job.worker_id for job in store.listed("running", 10)] == ["me"]
 
 
-def test_a_job_that_outlives_none_of_its_owners_fails_for_good(store: JobStore) -> None:
-    _put(store, NewJob("poison", {}))
-    for attempt in range(1, 21):
-        job = _claim(store)
-        assert job is not None and job.attempts == attempt
+def test_a_job_that_outlives_none_of_its_owners_lets_others_go_first_and_fails_for_good(store: JobStore) -> None:
+    _put(store, NewJob("poison", {}), NewJob("sound", {}))
+    moment = 0
+    waits = []
+    for _ in range(100):
+        job = _claim(store, moment)
+        assert job is not None and (job.kind, job.attempts) == ("poison", 1)
         assert store.free_leases(0, ["o"]) == 1
-    assert _claim(store) is None
+        moment += 1
+        waits.append(_due(store, "poison"))
+        store.wake_due(10**9)
+    assert waits[:6] == ["ready", 2000, 4000, 8000, 16000, 16000] and _claim(store, moment).kind == "sound"  # type: ignore[union-attr]
     (failed,) = store.listed("failed", 10)
     assert failed.kind == "poison" and "ended" in failed.last_error
+
+
+def _due(store: JobStore, kind: str) -> int | str:
+    """When a deferred job is due, else its status."""
+    (job,) = [job for job in store.listed(None, 10) if job.kind == kind]
+    return job.available_at_ms if job.status == "deferred" else job.status
+
+
+def test_the_deaths_of_owners_are_no_attempts_and_end_with_an_outcome(store: JobStore) -> None:
+    _put(store, NewJob("a", {}))
+    for _ in range(30):
+        assert _claim(store) is not None
+        store.free_leases(0, ["o"])
+        store.wake_due(10**9)
+    job = _claim(store)
+    assert job is not None and job.attempts == 1 and store.retry(job, 5, "broken")
+    assert store.is_working() and store.wake_due(10) == 1
+    job = _claim(store)
+    assert job is not None and job.attempts == 2 and store.defer(job, 5, "no model")
+    assert not store.is_working() or store.listed("deferred", 1)[0].attempts == 1
 
 
 def test_failed_jobs_are_revived_or_dropped_by_their_ids(store: JobStore) -> None:

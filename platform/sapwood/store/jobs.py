@@ -14,6 +14,7 @@ from typing import Any
 
 from sapwood.store.database import Database
 
+_MOST_DEATHS = 100
 _LONGEST_WAIT_MS = 2 * 3_600_000
 _COLUMNS = (
     "job_no, id, kind, payload_json, dedupe_key, lane, priority, status, attempts, max_attempts, available_at_ms, worker_id, "
@@ -103,7 +104,7 @@ class JobStore:
 
         No retry waits longer than an hour and a bit: one that seems to was put off before the clock was set back.
         """
-        due = "status = 'deferred' AND (available_at_ms <= ? OR (available_at_ms > ? AND attempts > 0))"
+        due = "status = 'deferred' AND (available_at_ms <= ? OR (available_at_ms > ? AND (attempts > 0 OR deaths > 0)))"
         times = (now_ms, now_ms + _LONGEST_WAIT_MS)
         if not self._db.value(f"SELECT 1 FROM mem_tree_jobs WHERE {due} LIMIT 1", times):
             return 0
@@ -131,7 +132,7 @@ class JobStore:
     def finish(self, job: JobRow) -> bool:
         """The job is done and leaves the table, unless it was asked for again meanwhile; so do earlier failures of its like."""
         done = self._settle("DELETE FROM mem_tree_jobs", job, (), "again = 0") or self._settle(
-            "UPDATE mem_tree_jobs SET status = 'ready', attempts = 0, worker_id = NULL, claim_token = NULL, lease_until_ms = NULL",
+            "UPDATE mem_tree_jobs SET status = 'ready', attempts = 0, deaths = 0, worker_id = NULL, claim_token = NULL, lease_until_ms = NULL",
             job,
             (),
         )
@@ -142,7 +143,7 @@ class JobStore:
     def defer(self, job: JobRow, until_ms: int, reason: str) -> bool:
         """The job waits for a time; this attempt does not count."""
         return self._settle(
-            "UPDATE mem_tree_jobs SET status = 'deferred', attempts = attempts - 1, available_at_ms = ?, last_error = ?, worker_id = NULL, "
+            "UPDATE mem_tree_jobs SET status = 'deferred', attempts = attempts - 1, deaths = 0, available_at_ms = ?, last_error = ?, worker_id = NULL, "
             "claim_token = NULL, lease_until_ms = NULL",
             job,
             (until_ms, reason),
@@ -151,7 +152,7 @@ class JobStore:
     def retry(self, job: JobRow, at_ms: int, error: str) -> bool:
         """The attempt failed; the job is tried again at a time."""
         return self._settle(
-            "UPDATE mem_tree_jobs SET status = 'deferred', available_at_ms = ?, last_error = ?, worker_id = NULL, claim_token = NULL, "
+            "UPDATE mem_tree_jobs SET status = 'deferred', deaths = 0, available_at_ms = ?, last_error = ?, worker_id = NULL, claim_token = NULL, "
             "lease_until_ms = NULL",
             job,
             (at_ms, error),
@@ -190,22 +191,20 @@ class JobStore:
         ]
 
     def free_leases(self, now_ms: int, dead: list[str]) -> int:
-        """Make running jobs ready again whose lease has run out or whose owner is dead; how many.
+        """Free running jobs whose lease has run out or whose owner is dead; how many.
 
-        A job that has gone through four times its attempts so fails for good instead: it may be what killed its owners. A
-        process that is killed from outside a few times is no fault of its jobs.
+        That is no attempt of the job. After the first time it is ready at once; after each further one in a row it waits a
+        little longer, so that others come first. One that has outlived a hundred owners fails for good: it may be what ends them.
         """
         freed = 0
-        for condition, values in (
-            ("lease_until_ms <= ?", (now_ms,)),
-            *(("worker_id = ?", (owner,)) for owner in dead),
-        ):
-            for status, rest in (("failed", "attempts >= 4 * max_attempts"), ("ready", "attempts < 4 * max_attempts")):
-                freed += self._db.run(
-                    "UPDATE mem_tree_jobs SET status = ?, last_error = 'the process that worked on it ended', worker_id = NULL, claim_token = NULL, "
-                    f"lease_until_ms = NULL WHERE status = 'running' AND {rest} AND {condition}",
-                    (status, *values),
-                )
+        for condition, value in (("lease_until_ms <= ?", now_ms), *(("worker_id = ?", owner) for owner in dead)):
+            freed += self._db.run(
+                "UPDATE mem_tree_jobs SET status = CASE WHEN deaths + 1 >= ? THEN 'failed' WHEN deaths THEN 'deferred' ELSE 'ready' END, "
+                "attempts = attempts - 1, deaths = deaths + 1, available_at_ms = ? + (1000 << min(deaths, 4)), "
+                "last_error = 'the process that worked on it ended', worker_id = NULL, claim_token = NULL, lease_until_ms = NULL "
+                f"WHERE status = 'running' AND {condition}",
+                (_MOST_DEATHS, now_ms, value),
+            )
         return freed
 
     # -- for people -------------------------------------------------------------------------------------------------------
@@ -227,11 +226,11 @@ class JobStore:
         )
 
     def is_working(self) -> bool:
-        """True while a job is ready or runs, or has failed and is to be tried again; look-ups in indexes of just these."""
+        """True while a job is ready or runs, or is to be tried again; look-ups in indexes of just these."""
         return bool(
             self._db.value(
                 "SELECT EXISTS (SELECT 1 FROM mem_tree_jobs WHERE status = 'ready') OR EXISTS (SELECT 1 FROM mem_tree_jobs WHERE status = 'running') "
-                "OR EXISTS (SELECT 1 FROM mem_tree_jobs WHERE status = 'deferred' AND attempts > 0)"
+                "OR EXISTS (SELECT 1 FROM mem_tree_jobs WHERE status = 'deferred' AND (attempts > 0 OR deaths > 0))"
             )
         )
 
@@ -262,7 +261,7 @@ class JobStore:
         revived = 0
         for (job_no,) in chosen:
             revived += self._db.run(
-                "UPDATE mem_tree_jobs SET status = 'ready', attempts = 0, available_at_ms = ? WHERE job_no = ? AND status = 'failed'",
+                "UPDATE mem_tree_jobs SET status = 'ready', attempts = 0, deaths = 0, available_at_ms = ? WHERE job_no = ? AND status = 'failed'",
                 (now_ms, job_no),
             )
         return revived

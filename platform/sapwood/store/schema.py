@@ -238,6 +238,10 @@ MIGRATIONS: tuple[str, ...] = (
     ) WITHOUT ROWID;
     CREATE TABLE mem_tree_note_tags (chunk_id TEXT PRIMARY KEY) WITHOUT ROWID;
     """,
+    # How often in a row the process ended that had a job: no fault of the job, in most cases.
+    """
+    ALTER TABLE mem_tree_jobs ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0;
+    """,
     # Trees. A node is a chunk or a summary; buffers hold what is to be summarised next, one row a node.
     """
     CREATE TABLE mem_tree_trees (
