@@ -84,7 +84,7 @@ class _Growth:
             job = jobs.claim("work", "bench", "token", now_ms(), now_ms() + 60_000)
             if job is None:
                 return
-            if job.kind == DIGEST and not digests:  # all else is done: it is the last
+            if job.kind == DIGEST and not digests:  # all else is done: it comes last
                 self._database.run(
                     "UPDATE mem_tree_jobs SET status = 'ready', attempts = 0 WHERE job_no = ?", (job.job_no,)
                 )

@@ -232,3 +232,35 @@ def test_a_source_that_nobody_knows_is_named_with_the_way_out(sapwood: Sapwood, 
     result = sapwood("source", "nowhere")
     assert result.code == 1 and "nowhere: no source is called so" in result.err and "sapwood source" in result.err
     assert sapwood("drill", "L1:00000000").code != 0
+
+
+def test_every_link_of_the_vault_leads_to_one_note(sapwood: Sapwood, folder: Path, workspace: Path) -> None:
+    _write_notes(folder, 12)
+    (folder / "long.md").write_text("\n\n".join(f"## {s}\n\n{_note(s) * 40}" for s in SUBJECTS), encoding="utf-8")
+    for day in (3, 4):
+        said = [{"id": f"{day}-{n}", "speaker": who, "time": f"2026-05-{day:02d}T09:0{n}:00Z", "text": f"We decided to repaint the {SUBJECTS[day]} in May, part {n}."} for n, who in enumerate(("Anna", "Ben"))]  # fmt: skip
+        (folder / f"chat-{day}.json").write_text(json.dumps(said), encoding="utf-8")
+    _import(sapwood, folder)
+    notes: dict[str, int] = {}
+    for path in (workspace / "wiki").rglob("*.md"):
+        notes[path.stem] = notes.get(path.stem, 0) + 1
+    links = {
+        (path.name, part.split("]]")[0].split("|")[0])
+        for path in (workspace / "wiki").rglob("*.md")
+        if "raw" not in path.parts
+        for part in path.read_text(encoding="utf-8").split("[[")[1:]
+    }
+    assert {name for name, _ in links} >= {"Home.md", "2026-05-03.md", "2026-W18.md"}
+    assert {link for _, link in links if notes.get(link) != 1} == set()
+
+
+def test_a_home_page_that_somebody_changed_is_left(sapwood: Sapwood, folder: Path, workspace: Path) -> None:
+    _write_notes(folder, 10)
+    _import(sapwood, folder)
+    page, graph = workspace / "wiki/Home.md", workspace / "wiki/.obsidian/graph.json"
+    assert "|files]]" in page.read_text(encoding="utf-8") and graph.exists()
+    page.write_text("my own page\n", encoding="utf-8")
+    graph.write_text("{}", encoding="utf-8")
+    _write_notes(folder, 12)
+    _import(sapwood, folder)
+    assert page.read_text(encoding="utf-8") == "my own page\n" and graph.read_text(encoding="utf-8") == "{}"

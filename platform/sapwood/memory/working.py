@@ -77,6 +77,7 @@ class Working(OpenWorkspace):
         from sapwood.jobs.workers import Workers
         from sapwood.pipeline.handlers import open_handlers
         from sapwood.store.jobs import JobStore
+        from sapwood.trees.home import write_home
         from sapwood.trees.leftovers import remove_leftovers
 
         path = self.database.path
@@ -93,6 +94,7 @@ class Working(OpenWorkspace):
             else:
                 workers.wait(lambda: stopped() or clock.tick(workers.wake))
         remove_leftovers(self.workspace, self.database)
+        write_home(self.workspace, self.database)
         return JobStore(self.database).counts_by_kind()
 
     def embed(self, model: str | None = None, *, retry_failed: bool = False) -> str:

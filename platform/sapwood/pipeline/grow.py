@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from sapwood.clock import now, now_ms, zone
 from sapwood.config import load_settings
-from sapwood.ingest.followup import flushing, resealing, sealing
+from sapwood.ingest.followup import appending, flushing, resealing, sealing
 from sapwood.jobs.outcome import Done, Err, Outcome
 from sapwood.store.database import Database
 from sapwood.store.items import ItemStore
@@ -23,6 +23,7 @@ from sapwood.workspace import Workspace
 
 __all__ = ["FLUSH_AGE_MS", "DigestHandler", "SealHandler", "append_buffer", "due_jobs", "flush_stale"]
 
+_QUIET_MS = int(timedelta(days=1).total_seconds() * 1000)
 FLUSH_AGE_MS = int(timedelta(days=7).total_seconds() * 1000)
 
 
@@ -105,13 +106,17 @@ def due_jobs(workspace: Workspace, database: Database) -> list[NewJob]:
 
 
 def flush_stale(job: JobRow, database: Database) -> Outcome:
-    """Summarise leaves that have waited for a week, however few they are; `age_ms` in place of a week."""
+    """Summarise leaves that have waited for a week, however few they are; `age_ms` in place of a week. What may still have
+    changed, and has been quiet for a day, comes into its tree."""
     age = job.payload.get("age_ms", FLUSH_AGE_MS)
     if not isinstance(age, int) or age < 0:
         return Err(f"flush_stale: the age {age!r} is no number of milliseconds", retryable=False)
-    trees = TreeStore(database).aged(now_ms() - age)
+    trees = TreeStore(database)
+    aged = trees.aged(now_ms() - age)
+    quiet = trees.quiet_leaves(now_ms() - min(age, _QUIET_MS))
 
     def write() -> None:
-        JobStore(database).enqueue([sealing(tree_id, 0, force=True) for tree_id in trees], now_ms())
+        jobs = [*(appending(*leaf) for leaf in quiet), *(sealing(tree_id, 0, force=True) for tree_id in aged)]
+        JobStore(database).enqueue(jobs, now_ms())
 
     return Done(write)

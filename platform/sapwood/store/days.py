@@ -71,8 +71,8 @@ class DayStore:
         """What was said on a day, in the order of time; the bounds are those of the day."""
         chunks = self._db.rows(
             "SELECT d.chunk_id, ic.item_no, ic.seq, i.kind, i.title, coalesce(b.edited, b.original), i.timestamp_ms FROM mem_tree_days d "
-            "JOIN mem_tree_item_chunks ic ON ic.chunk_id = d.chunk_id JOIN mem_tree_items i ON i.item_no = ic.item_no "
-            "JOIN mem_tree_chunk_bodies b ON b.chunk_id = d.chunk_id WHERE d.day = ? GROUP BY d.chunk_id HAVING ic.item_no = min(ic.item_no)",
+            "JOIN mem_tree_item_chunks ic ON ic.chunk_id = d.chunk_id AND ic.item_no = (SELECT min(item_no) FROM mem_tree_item_chunks WHERE chunk_id = d.chunk_id) JOIN mem_tree_items i ON i.item_no = ic.item_no "
+            "JOIN mem_tree_chunk_bodies b ON b.chunk_id = d.chunk_id WHERE d.day = ?",
             (day,),
         )
         found: list[SaidThatDay] = []

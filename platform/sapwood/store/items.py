@@ -179,6 +179,10 @@ class ItemStore:
             ChunkRow.of(row) for row in self._db.rows(f"{_CHUNKS} WHERE ic.item_no = ? ORDER BY ic.seq", (item_no,))
         ]
 
+    def chunk_count(self, item_no: int) -> int:
+        """How many chunks an item has."""
+        return int(self._db.value("SELECT count(*) FROM mem_tree_item_chunks WHERE item_no = ?", (item_no,)))
+
     def with_chunk(self, chunk_id: str) -> tuple[ItemRow, ChunkRow] | None:
         """A chunk, with the first of the items that hold it; None when it is retired."""
         row = self._db.row(f"{_CHUNKS} WHERE ic.chunk_id = ? ORDER BY ic.item_no LIMIT 1", (chunk_id,))

@@ -182,6 +182,14 @@ class TreeStore:
             (item_no,),
         )
 
+    def quiet_leaves(self, before_ms: int) -> list[tuple[str, str]]:
+        """`(chunk, source)` of last chunks of items that are not final but have not changed since before a time."""
+        return self._db.rows(
+            "SELECT c.id, c.source_id FROM mem_tree_chunks c JOIN mem_tree_item_chunks ic ON ic.chunk_id = c.id JOIN mem_tree_items i ON i.item_no = ic.item_no "
+            "WHERE c.lifecycle_status = 'admitted' AND NOT i.final AND i.updated_at_ms <= ? ORDER BY c.id",
+            (before_ms,),
+        )
+
     def counts(self) -> dict[str, Any]:
         """Numbers for `status`."""
         value = self._db.value

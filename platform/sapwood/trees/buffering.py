@@ -50,7 +50,7 @@ def place_leaf(database: Database, item: ItemRow, chunk: ChunkRow, *, dropped: b
 
 def _is_open(database: Database, item: ItemRow, chunk: ChunkRow) -> bool:
     """True for the last chunk of an item that is not final: it may still change, and enters no tree."""
-    return not item.final and chunk.seq == len(ItemStore(database).chunks(item.item_no)) - 1
+    return not item.final and chunk.seq == ItemStore(database).chunk_count(item.item_no) - 1
 
 
 def is_document(item: ItemRow) -> bool:

@@ -25,14 +25,14 @@ from sapwood.store.trees import TreeRow, TreeStore, tree_id_of
 from sapwood.text.fold import index_text
 from sapwood.text.tokens import count_tokens
 from sapwood.trees import calendar
-from sapwood.trees.files import summary_text
+from sapwood.trees.files import file_of, write_parents
 from sapwood.trees.nodes import Node, load_nodes
 from sapwood.trees.seal import merged_mentions, summary_id_of
 from sapwood.trees.sentences import Part
 from sapwood.trees.summarising import Summariser
 from sapwood.vault.chunkfile import body_sha256
+from sapwood.vault.files import write_atomically
 from sapwood.vault.paths import digest_path
-from sapwood.vault.staged import StagedFiles
 from sapwood.workspace import Workspace
 
 __all__ = ["GLOBAL", "Digester", "days_of_chunk", "missed_digests", "place_in_days", "tell_day"]
@@ -79,11 +79,10 @@ def tell_day(database: Database, summariser: Summariser, day: date, zone: tzinfo
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A node with what its file needs."""
+    """A node, and the entities that it names."""
 
     row: SummaryRow
     mentions: list[Mention]
-    links: tuple[str, ...]
 
 
 class Digester:
@@ -114,13 +113,7 @@ class Digester:
     def retell(self, key: str) -> Callable[[], None]:
         """Likewise, of a period that has been told before. Nothing is kept of one that has no data any more."""
         made = self._day(key) if calendar.level_of(key) == 0 else self._roll_up(key)
-        files = StagedFiles(self._workspace)
-        if made is not None:
-            tree = TreeRow(self._tree_id, GLOBAL, GLOBAL, _TITLE, None, 0, "active", 0, None)
-            files.stage(
-                made.row.path, summary_text(tree, made.row, made.links, calendar.parent_of(key) or "", made.mentions)
-            )
-        return lambda: self._write(key, made, files)
+        return lambda: self._write(key, made)
 
     def _day(self, key: str) -> _Made | None:
         text, said = tell_day(self._db, self._summariser, date.fromisoformat(key), self._zone)
@@ -165,16 +158,14 @@ class Digester:
             count_tokens(text), tuple(m.entity_id for m in mentions), tuple(sorted({tag for node in nodes for tag in node.tags})), span,
             max((node.score for node in nodes), default=0.0), now_ms(), self._summariser.name, False, digest_path(key), body_sha256(text),
         )  # fmt: skip
-        return _Made(row, mentions, tuple(node.link for node in nodes))
+        return _Made(row, mentions)
 
-    def _write(self, key: str, made: _Made | None, files: StagedFiles) -> None:
+    def _write(self, key: str, made: _Made | None) -> None:
         moment = now_ms()
         if made is not None and not self._is_current(key, made.row.summary_id):
-            files.discard()
             raise Superseded
         old = next(iter(self._summaries.at_paths([digest_path(key)])), None)
         if old == (made.row.summary_id if made else None):
-            files.discard()
             if old is not None:
                 self._summaries.set_fresh(old)
             return
@@ -188,12 +179,19 @@ class Digester:
         parent = calendar.parent_of(key)
         if parent is not None:
             JobStore(self._db).enqueue([digesting(parent)], moment)
-        files.publish()
+        if made is not None:
+            write_atomically(self._workspace.vault / made.row.path, file_of(self._db, made.row))
+            write_parents(self._workspace, self._db, made.row.child_ids)
+
+    def _tree(self) -> TreeRow:
+        tree = self._trees.tree(self._tree_id)
+        assert tree is not None
+        return tree
 
     def _put(self, made: _Made, moment: int) -> None:
         row = made.row
-        tree = self._trees.tree(self._trees.open(GLOBAL, GLOBAL, _TITLE, moment))
-        assert tree is not None
+        self._trees.open(GLOBAL, GLOBAL, _TITLE, moment)
+        tree = self._tree()
         self._summaries.put(row, (index_text(row.title), index_text(row.body)))
         ItemStore(self._db).forget_unlinks([row.path])
         last = row.range_ms[1] if row.range_ms else None

@@ -13,10 +13,11 @@ from sapwood.store.trees import TreeRow, TreeStore
 from sapwood.trees import calendar
 from sapwood.vault import summaryfile
 from sapwood.vault.chunkfile import body_sha256
-from sapwood.vault.staged import StagedFiles
+from sapwood.vault.files import write_atomically
+from sapwood.vault.paths import digest_path
 from sapwood.workspace import Workspace
 
-__all__ = ["file_of", "is_as_written", "repair_summaries", "says", "stage_parents", "summary_text"]
+__all__ = ["file_of", "is_as_written", "repair_summaries", "says", "summary_text", "write_parents"]
 
 
 def summary_text(
@@ -48,18 +49,19 @@ def _link(database: Database, node_id: str) -> str:
 
 def _parent(database: Database, summary: SummaryRow) -> str:
     if summary.tree_kind == "global":
-        return calendar.parent_of(PurePosixPath(summary.path).stem) or ""
+        key = calendar.parent_of(PurePosixPath(summary.path).stem)
+        return key if key and SummaryStore(database).at_paths([digest_path(key)]) else ""
     return _link(database, summary.parent_id) if summary.parent_id else ""
 
 
-def stage_parents(workspace: Workspace, database: Database, files: StagedFiles, node_ids: Sequence[str]) -> None:
+def write_parents(workspace: Workspace, database: Database, node_ids: Sequence[str]) -> None:
     """Write anew the files of those of these nodes that are summaries, since they have another parent than before.
 
     A file that somebody has changed is left for them.
     """
     for summary in SummaryStore(database).many(list(node_ids)).values():
         if is_as_written(workspace, summary):
-            files.stage(summary.path, file_of(database, summary))
+            write_atomically(workspace.vault / summary.path, file_of(database, summary))
 
 
 def is_as_written(workspace: Workspace, summary: SummaryRow) -> bool:
@@ -78,9 +80,7 @@ def says(data: bytes, summary: SummaryRow) -> bool:
 
 def repair_summaries(workspace: Workspace, database: Database) -> int:
     """Write the files again that are missing or say something else than their rows; how many."""
-    files = StagedFiles(workspace)
     wrong = [summary for summary in SummaryStore(database).all() if not is_as_written(workspace, summary)]
     for summary in wrong:
-        files.stage(summary.path, file_of(database, summary))
-    files.publish()
+        write_atomically(workspace.vault / summary.path, file_of(database, summary))
     return len(wrong)

@@ -22,12 +22,12 @@ from sapwood.store.trees import BufferedNode, TreeRow, TreeStore
 from sapwood.text.fold import index_text
 from sapwood.text.tokens import count_tokens
 from sapwood.trees.buffering import FANOUT, INPUT_TOKENS, buffer_node, container_of, should_seal
-from sapwood.trees.files import stage_parents, summary_text
+from sapwood.trees.files import summary_text, write_parents
 from sapwood.trees.nodes import Node, load_nodes
 from sapwood.trees.summarising import Summariser
 from sapwood.vault.chunkfile import body_sha256
+from sapwood.vault.files import write_atomically
 from sapwood.vault.paths import summary_path
-from sapwood.vault.staged import StagedFiles
 from sapwood.workspace import Workspace
 
 __all__ = ["Sealer", "merged_mentions", "span_title", "summary_id_of"]
@@ -93,7 +93,6 @@ class Sealer:
             return lambda: self._write_lone(tree, level, batch, upward=upward)
         nodes = load_nodes(self._db, [node.node_id for node in batch])
         summary, mentions = self._summary(tree, level + 1, nodes)
-        files = self._stage(tree, summary, nodes, mentions)
 
         def write() -> None:
             _require_unchanged(self._db, nodes)
@@ -104,7 +103,7 @@ class Sealer:
             if tree.kind == "source":
                 self._trees.set_lifecycle(leaves, "sealed")
                 self._trees.set_parent([node.node_id for node in nodes], summary.summary_id)
-                stage_parents(self._workspace, self._db, files, summary.child_ids)
+                write_parents(self._workspace, self._db, summary.child_ids)
             if summary.level >= tree.max_level:
                 self._trees.set_root(tree_id, summary.summary_id, summary.level, summary.sealed_at_ms)
             moment = summary.range_ms[0] if summary.range_ms else batch[0].moment_ms
@@ -112,7 +111,7 @@ class Sealer:
             above = BufferedNode(summary.summary_id, summary.tokens, moment, place, now_ms())
             jobs = buffer_node(self._trees, tree_id, summary.level, above)
             self._enqueue([*jobs, *self._more(tree, level, upward=upward)])
-            files.publish()
+            self._write_file(tree, summary, nodes, mentions)
 
         return write
 
@@ -124,7 +123,6 @@ class Sealer:
         if len(nodes) < 2:
             return lambda: self._write_thinned(tree, old, nodes)
         summary, mentions = self._summary(tree, old.level, nodes)
-        files = self._stage(tree, summary, nodes, mentions)
 
         def write() -> None:
             _require_unchanged(self._db, nodes)
@@ -137,10 +135,10 @@ class Sealer:
             self._put(tree, summary, mentions)
             if tree.kind == "source":
                 self._trees.set_parent([node.node_id for node in nodes], summary.summary_id)
-                stage_parents(self._workspace, self._db, files, summary.child_ids)
+                write_parents(self._workspace, self._db, summary.child_ids)
             self._summaries.replace_node(old.summary_id, summary.summary_id)
             self._remove(old.summary_id)
-            files.publish()
+            self._write_file(tree, summary, nodes, mentions)
 
         return write
 
@@ -163,13 +161,12 @@ class Sealer:
         )  # fmt: skip
         return row, told
 
-    def _stage(
+    def _write_file(
         self, tree: TreeRow, summary: SummaryRow, nodes: Sequence[Node], mentions: Sequence[Mention]
-    ) -> StagedFiles:
-        files = StagedFiles(self._workspace)
-        links = tuple(node.link for node in nodes)
-        files.stage(summary.path, summary_text(tree, summary, links, "", mentions))
-        return files
+    ) -> None:
+        """Last in its transaction: what is killed from here on is done again, and makes the same file."""
+        text = summary_text(tree, summary, tuple(node.link for node in nodes), "", mentions)
+        write_atomically(self._workspace.vault / summary.path, text)
 
     def _put(self, tree: TreeRow, summary: SummaryRow, mentions: Sequence[Mention]) -> None:
         self._summaries.put(summary, (index_text(summary.title), index_text(summary.body)))

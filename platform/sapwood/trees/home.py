@@ -1,0 +1,78 @@
+"""`Home.md`, where a person begins to read the vault, and Obsidian's settings for it.
+
+Both are offers: settings are only made where there are none, and a page that somebody has changed is left for them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import PurePosixPath
+
+from sapwood.store.database import Database
+from sapwood.store.summaries import SummaryStore
+from sapwood.store.trees import TreeStore
+from sapwood.trees import calendar
+from sapwood.vault import frontmatter
+from sapwood.vault.chunkfile import body_sha256
+from sapwood.vault.files import write_atomically
+from sapwood.vault.paths import REPORTS, digest_path
+from sapwood.workspace import Workspace
+
+__all__ = ["write_home"]
+
+_DAYS, _SOURCES, _REPORTS = 7, 30, 5
+_SETTINGS = {
+    "graph.json": {
+        "colorGroups": [
+            {"query": "path:daily", "color": {"a": 1, "rgb": 14725458}}, {"query": "path:summaries", "color": {"a": 1, "rgb": 5431378}},
+            {"query": "path:raw", "color": {"a": 1, "rgb": 8421504}},
+        ]
+    },
+    "types.json": {
+        "types": {"date": "datetime", "time_range_start": "datetime", "time_range_end": "datetime", "sealed_at": "datetime", "level": "number", "edited": "checkbox"}
+    },
+}  # fmt: skip
+
+
+def write_home(workspace: Workspace, database: Database) -> None:
+    """Write the page anew when it would read otherwise, and the settings that are missing."""
+    for name, settings in _SETTINGS.items():
+        file = workspace.vault / ".obsidian" / name
+        if not file.exists():
+            write_atomically(file, json.dumps(settings, indent=2) + "\n")
+    page = workspace.vault / "Home.md"
+    body = _body(workspace, database)
+    text = f"{frontmatter.compose({'kind': 'home', 'sha256': body_sha256(body)})}{body}"
+    try:
+        fields, held = frontmatter.parse(page.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        fields, held = ({}, "") if not page.exists() else (None, "")
+    is_ours = not page.exists() or (fields is not None and fields.get("sha256") == body_sha256(held))
+    if is_ours and held != body:
+        write_atomically(page, text)
+
+
+def _body(workspace: Workspace, database: Database) -> str:
+    lines = ["# Home", ""]
+    keys = [PurePosixPath(path).stem for path in SummaryStore(database).ids_by_path(digest_path("%"))]
+    days = sorted((key for key in keys if calendar.level_of(key) == 0), reverse=True)[:_DAYS]
+    longer = [max(found) for level in (1, 2, 3) if (found := [key for key in keys if calendar.level_of(key) == level])]
+    if days:
+        lines += ["## Days", "", *(f"- [[{key}]]" for key in [*days, *longer]), ""]
+    sources = [row for row in TreeStore(database).overview() if row["root"] and row["level"]][:_SOURCES]
+    paths = {row["scope"]: SummaryStore(database).path_of(row["root"]) for row in sources}
+    told = [
+        f"- [[{PurePosixPath(path).stem}|{_plain(row['title'])}]]" for row in sources if (path := paths[row["scope"]])
+    ]
+    if told:
+        lines += ["## Sources", "", *told, ""]
+    folder = workspace.vault / REPORTS
+    reports = sorted((file.stem for file in folder.glob("*.md")), reverse=True)[:_REPORTS] if folder.is_dir() else []
+    if reports:
+        lines += ["## Imports", "", *(f"- [[{name}]]" for name in reports), ""]
+    return "\n".join(lines)
+
+
+def _plain(title: str) -> str:
+    """A title that can stand in a link."""
+    return " ".join(title.translate({ord(sign): " " for sign in "[]|#^"}).split()) or "…"
