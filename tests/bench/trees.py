@@ -112,11 +112,11 @@ def run(leaves: int = 50_000) -> dict[str, float]:
         costs = [growth.add(at, _STEP) / _STEP * 1000 for at in range(0, leaves, _STEP)]
         early, late = sum(costs[2:4]) / 2, sum(costs[-4:]) / 4
         pick = random.Random(3)
-        tops = [hit.node_id for hit in memory.query_source("Channel 3", limit=50).hits if hit.node_kind == "summary"]
+        tops = [hit.node_id for hit in memory.query_source("c3", limit=50).hits if hit.node_kind == "summary"]
         days = [(_START + timedelta(days=pick.randrange(int(leaves * 21 / 1440)))).date() for _ in range(60)]
         return {
             "leaves": leaves, "early_ms": early, "late_ms": late, "ratio": late / early,
-            "source_p95_ms": _p95(lambda n: memory.query_source(f"Channel {n % _CHANNELS}")),
+            "source_p95_ms": _p95(lambda n: memory.query_source(f"c{n % _CHANNELS}")),
             "drill_p95_ms": _p95(lambda n: memory.drill_down(tops[n % len(tops)])),
             "day_p95_ms": _p95(lambda n: memory.query_global(days[n])),
             "month_p95_ms": _p95(lambda n: memory.query_global(days[n], days[n] + timedelta(days=30))),

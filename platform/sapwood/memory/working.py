@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import date
 from typing import Any
 
 from sapwood.clock import from_ms, iso_z, now, now_ms
 from sapwood.config import load_settings
-from sapwood.errors import ConfigurationError
+from sapwood.errors import ConfigurationError, WorkspaceBusyError
 from sapwood.memory.base import OpenWorkspace
 from sapwood.store.database import Database
 
 __all__ = ["Working"]
+
+log = logging.getLogger(__name__)
 
 
 class _DailyClock:
@@ -30,8 +33,14 @@ class _DailyClock:
             from sapwood.store.jobs import JobStore
 
             database = self._memory.database
-            with database.transaction():
-                JobStore(database).enqueue(due_jobs(self._memory.workspace, database), now_ms())
+            try:
+                with database.transaction():
+                    JobStore(database).enqueue(due_jobs(self._memory.workspace, database), now_ms())
+            except WorkspaceBusyError as error:
+                log.warning(
+                    "the calendar was not looked at: %s", error
+                )  # another program holds the database; next time
+                return False
             self._day = today
             wake()
         return False
@@ -93,8 +102,11 @@ class Working(OpenWorkspace):
                 workers.drain(stopped)
             else:
                 workers.wait(lambda: stopped() or clock.tick(workers.wake))
-        remove_leftovers(self.workspace, self.database)
-        write_home(self.workspace, self.database)
+        try:
+            remove_leftovers(self.workspace, self.database)
+            write_home(self.workspace, self.database)
+        except WorkspaceBusyError as error:
+            log.warning("the vault was not tidied: %s", error)
         return JobStore(self.database).counts_by_kind()
 
     def embed(self, model: str | None = None, *, retry_failed: bool = False) -> str:
