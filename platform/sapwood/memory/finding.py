@@ -80,10 +80,11 @@ class Finding(OpenWorkspace):
         Raises:
             NotFoundError: no source is called so.
         """
-        from sapwood.recall.trees import find_trees, query_source
+        from sapwood.recall.trees import query_source
         from sapwood.store.trees import TreeStore
 
-        trees = find_trees(self.database, source) if source else TreeStore(self.database).trees("source")
+        store = TreeStore(self.database)
+        trees = store.named(source) if source else store.trees("source")
         if source and not trees:
             raise NotFoundError(source, "no source is called so", "`sapwood source` without a name lists them.")
         return query_source(self.database, trees, since=since, until=until, limit=limit)

@@ -6,7 +6,7 @@ summarised. Together they tell of everything once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 
 from sapwood.clock import from_ms, iso_z, to_ms
@@ -17,23 +17,10 @@ from sapwood.store.search import SearchStore
 from sapwood.store.summaries import SummaryRow, SummaryStore
 from sapwood.store.trees import TreeRow, TreeStore
 
-__all__ = ["children", "drill_down", "fetch_nodes", "find_trees", "query_source"]
+__all__ = ["children", "drill_down", "fetch_nodes", "query_source"]
 
 _MAX_DEPTH = 32
 Window = tuple[int | None, int | None]
-
-
-def find_trees(database: Database, name: str) -> list[TreeRow]:
-    """Source trees by scope, title, or the end of a scope such as a file's or folder's path; the best kind of match only."""
-    trees = TreeStore(database).trees("source")
-    folded = name.casefold().strip()
-    ways: tuple[Callable[[TreeRow], bool], ...] = (
-        lambda tree: tree.scope == name,
-        lambda tree: tree.title.casefold() == folded,
-        lambda tree: tree.scope.casefold().rstrip("/").endswith(("/" + folded.rstrip("/"), ":" + folded.rstrip("/"))),
-        lambda tree: folded in tree.title.casefold() or folded in tree.scope.casefold(),
-    )
-    return next((found for way in ways if (found := [tree for tree in trees if way(tree)])), [])
 
 
 def query_source(
@@ -48,7 +35,7 @@ def query_source(
 
     Args:
         database: the store.
-        trees: as `find_trees` gives them.
+        trees: of sources.
         since, until: only what lies in this window: a summary that reaches beyond it gives way to those of its children that
             lie within.
         limit: how many hits; 0 or less means 10.

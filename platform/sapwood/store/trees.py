@@ -82,6 +82,24 @@ class TreeStore:
         keys = ("title", "scope", "level", "summaries", "waiting", "root", "sealed_at_ms")
         return [dict(zip(keys, row, strict=True)) for row in rows]
 
+    def named(self, name: str) -> list[TreeRow]:
+        """Source trees by scope, title, the end of a scope such as a file's or folder's path, or a part of either; the best kind
+        of match only, by title."""
+        wanted = name.strip().rstrip("/").lower()
+        ways = (
+            ("scope = ?1", name), ("lower(title) = ?1", wanted),
+            ("substr(lower(rtrim(scope, '/')), -length(?1) - 1) IN ('/' || ?1, ':' || ?1)", wanted),
+            ("instr(lower(title), ?1) OR instr(lower(scope), ?1)", wanted),
+        )  # fmt: skip
+        for condition, value in ways:
+            rows = self._db.rows(
+                f"SELECT {_TREE} FROM mem_tree_trees WHERE kind = 'source' AND ({condition}) ORDER BY title, id",
+                (value,),
+            )
+            if rows and wanted:
+                return [TreeRow(*row) for row in rows]
+        return []
+
     def set_root(self, tree_id: str, root_id: str | None, level: int, sealed_at_ms: int | None) -> None:
         """The tree's top is now this node."""
         self._db.run(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
-# A Chinese sentence ends at its mark wherever that stands. A full stop ends a sentence only before white space, so
-# that 1,290.36, e.g. and v2.0 stay whole; closing quotes and brackets belong to the sentence that they close.
+# A Chinese sentence ends at its mark wherever that stands. A Latin mark ends a sentence only before white space, so that
+# 1,290.36, v2.0 and a link's ?x=1 stay whole; an exclamation or question mark also before Chinese. Closing quotes and
+# brackets belong to the sentence that they close.
 _CLOSERS = "\"'”’」』）)】》〉\\]"
 _SENTENCE = re.compile(
-    rf"(?:[。！？；｡!?]+|……|[.!?]+(?=[{_CLOSERS}]*(?:\s|$)))[{_CLOSERS}]*[^\S\n]*\n*|\n+",
+    rf"(?:[。！？；｡][。！？；｡!?]*|……|[!?]+(?=[{_CLOSERS}]*[\u3040-\u9fff])|[.!?]+(?=[{_CLOSERS}]*(?:\s|$)))[{_CLOSERS}]*[^\S\n]*\n*|\n+",
 )
 
 

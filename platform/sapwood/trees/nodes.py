@@ -58,7 +58,7 @@ def load_nodes(database: Database, node_ids: Iterable[str]) -> list[Node]:
         if summary := summaries.get(node_id):
             found.append(
                 Node(
-                    node_id, None, summary.body, summary.tokens, summary.range_ms, summary.score, titles[summary.tree_id], PurePosixPath(summary.path).stem,
+                    node_id, None, summary.body, summary.tokens, summary.range_ms, summary.score, summary.title if summary.tree_kind == "global" else titles[summary.tree_id], PurePosixPath(summary.path).stem,
                     summary.topics, tuple(entities.of_node(node_id)),
                 )
             )  # fmt: skip

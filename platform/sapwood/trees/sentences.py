@@ -20,7 +20,16 @@ __all__ = ["Act", "Part", "Sentence", "entitled", "sentences_of", "told"]
 
 _CHAT_HEAD = re.compile(r"^## (?P<when>\S+|time unknown) — (?P<author>.+)$", re.MULTILINE)
 _MAIL_HEAD = re.compile(r"^---\nFrom: (?P<author>[^\n]*)\n(?:[A-Z][\w-]*: [^\n]*\n)*\n?", re.MULTILINE)
-_BULLET = re.compile(r"^[ \t]*(?:[-*+]|\d{1,9}[.)]|>+)[ \t]+(?:\[[ xX]\][ \t]+)?", re.MULTILINE)
+_BULLET = re.compile(r"^[ \t]*(?:[-*+]|\d{1,9}[.)]|>+)[ \t]+", re.MULTILINE)
+_QUOTED = re.compile(
+    r"^[ \t]*>[^\n]*\n?|^(?:On |Am |Le )[^\n]{0,200}(?:wrote|schrieb|a écrit) ?:[ \t]*$|^[^\n]{0,100}写道[:：][ \t]*$",
+    re.MULTILINE,
+)
+_PROPERTIES = re.compile(r"(?:[^\W\d_][\w -]{0,30}[:：][ \t]+\S[^\n]*(?:\n|\Z))+\n*\Z")
+_WRAPPED = re.compile(r"(?<=[^\s。！？；.!?:：])\n(?![ \t]*(?:[-*+>]|\d{1,9}[.)])[ \t])(?=[^\s])")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|Sr|Jr|No|Nr|vs|approx|ca|e\.g|i\.e|Inc|Ltd|Co|dept|Fig|Vol|pp?)|\b[A-Z])\.$"
+)
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)")
 _MARKS = re.compile(r"(?<![\w*_])(?:\*{1,3}|_{1,3})(?=\S)|(?<=\S)(?:\*{1,3}|_{1,3})(?![\w*_])|`")
 _CITATION = re.compile(r" ?\[\d{1,4}\](?=\s*$)", re.MULTILINE)
@@ -143,7 +152,7 @@ def _sayings(part: Part) -> Iterator[tuple[str, Act | None, str]]:
             for head, following in zip(heads, [*heads[1:], None], strict=True):
                 said = part.text[head.end() : following.start() if following else len(part.text)]
                 author = _ADDRESS.sub("", head["author"].strip()).strip("\"' ")
-                yield ("" if author == "unknown" else author), None, unescape(part.kind, said)
+                yield ("" if author == "unknown" else author), None, _QUOTED.sub("", unescape(part.kind, said))
             return
     section: list[str] = []
     for block in blocks(part.text):
@@ -152,7 +161,9 @@ def _sayings(part: Part) -> Iterator[tuple[str, Act | None, str]]:
             if section:
                 yield "", None, "\n\n".join(section)
             section = []
-        elif block.kind in (BlockKind.PARAGRAPH, BlockKind.LIST):
+        elif block.kind in (BlockKind.PARAGRAPH, BlockKind.LIST) and not (
+            block.start == 0 and _PROPERTIES.fullmatch(text)
+        ):
             section.append(text)
     if section:
         yield "", None, "\n\n".join(section)
@@ -167,11 +178,13 @@ def _lines_of_summary(text: str) -> Iterator[tuple[str, Act | None, str]]:
 
 
 def _split(text: str) -> Iterator[str]:
+    text = text if CJK.search(text) else _WRAPPED.sub(" ", text)
     text = _MARKS.sub("", _LINK.sub(r"\1", _BULLET.sub("", text)))
-    text = re.sub(r"(?<=[^\s。！？；.!?:：])\n(?=\S)", " ", text) if not CJK.search(text) else text
     start = 0
     for end in sentence_ends(text):
         sentence = " ".join(text[start:end].split())
+        if _ABBREVIATION.search(sentence) and "\n" not in text[start:end].rstrip(" ") and end < len(text):
+            continue  # it goes on
         start = end
         if not _NO_WORDS.fullmatch(sentence):
             yield sentence

@@ -14,8 +14,7 @@ __all__ = ["EXTRACTIVE", "Extractive", "Summariser", "cited", "target_tokens"]
 EXTRACTIVE = "extractive"
 OUTPUT_TOKENS = 5_000
 _SHARE = 0.3  # of the input's tokens
-_CITATION = 5  # tokens
-_VERBATIM = 60  # tokens: less says nothing
+_LITTLE = 300  # tokens that are read at a glance: what is no longer is told whole
 
 
 class Summariser(Protocol):
@@ -33,10 +32,9 @@ class Summariser(Protocol):
         """
 
 
-def target_tokens(parts: Sequence[Part]) -> int:
-    """Tokens that a summary of these parts may have: three tenths of theirs, at most 5,000."""
-    whole = sum(count_tokens(part.text) + count_tokens(part.title) for part in parts)
-    return min(whole, OUTPUT_TOKENS, max(_VERBATIM, int(_SHARE * whole)))
+def target_tokens(whole: int) -> int:
+    """Tokens that what is told may have: three tenths of the input's, at least 300 and at most 5,000, never more than there are."""
+    return min(whole, OUTPUT_TOKENS, max(_LITTLE, int(_SHARE * whole)))
 
 
 def cited(text: str, number: int) -> str:
@@ -52,10 +50,9 @@ class Extractive:
     def summarise(self, parts: Sequence[Part], names: Sequence[str]) -> str:
         """One paragraph, or some lines, of each part that says anything."""
         numbers = {part.node_id: (number, part.title) for number, part in enumerate(parts, 1)}
-        frame = sum(_CITATION + (count_tokens(part.title) + 3 if part.title else 0) for part in parts)
+        whole = sum(count_tokens(part.text) for part in parts)
         paragraphs: list[str] = []
-        most = min(OUTPUT_TOKENS, sum(count_tokens(part.text) for part in parts)) - frame
-        for told in extract(list(parts), max(min(target_tokens(parts) - frame, most), 0), names, max(most, 0)):
+        for told in extract(list(parts), target_tokens(whole), names, min(whole, OUTPUT_TOKENS)):
             number, title = numbers[told.node_id]
             paragraphs.append(cited(entitled(title, told.text) if title else told.text, number))
         return "\n\n".join(paragraphs)
