@@ -23,6 +23,7 @@ from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore
 from sapwood.store.items import ItemStore
 from sapwood.store.jobs import JobRow, JobStore
+from sapwood.store.search import SearchStore
 from sapwood.text.entities import Entity
 from sapwood.workspace import Workspace
 
@@ -90,7 +91,12 @@ class ModelExtractor:
             verdict = with_importance(Kind(item.kind), score.signals, importance, chunk.token_count, names)
             items.put_assessment(chunk_id, verdict.total, verdict.signals, verdict.dropped, verdict.reason, now_ms())
             items.put_importance(chunk_id, importance, reason)
-            mentions = {m.entity_id: m for m in mentions_of(item, tuple(entities))} | {m.entity_id: m for m in known}
+            mentions = {
+                m.entity_id: m
+                for m in mentions_of(
+                    item, SearchStore(database).authors_of_chunk(item.item_no, chunk.seq), tuple(entities)
+                )
+            } | {m.entity_id: m for m in known}
             index_mentions(database, item, chunk, () if verdict.dropped else mentions.values())
             JobStore(database).enqueue([embedding(), tagging()], now_ms())
 

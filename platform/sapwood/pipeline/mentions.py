@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from email.utils import parseaddr
+
 from sapwood.store.entities import Mention
 from sapwood.store.items import ItemRow
 from sapwood.text.entities import Entity, canonical_id
@@ -9,12 +12,15 @@ from sapwood.text.entities import Entity, canonical_id
 __all__ = ["mentions_of"]
 
 
-def mentions_of(item: ItemRow, entities: tuple[Entity, ...]) -> list[Mention]:
-    """One mention an entity, the surest; people of the item's metadata are certain."""
+def mentions_of(item: ItemRow, authors: Iterable[str], entities: tuple[Entity, ...]) -> list[Mention]:
+    """One mention an entity, the surest; people of the item's metadata, and who wrote what stands in the chunk, are certain."""
     best: dict[str, Mention] = {}
     certain: list[tuple[str, str]] = []
     for person in item.metadata.get("people", ()):
         certain += [("person", str(person.get("name", ""))), ("email", str(person.get("address", "")))]
+    for author in authors:
+        name, address = parseaddr(author) if "@" in author else (author, "")
+        certain += [("person", name), ("email", address)]
     for kind, surface in certain:
         if surface.strip():
             entity_id = canonical_id(kind, surface)

@@ -280,7 +280,7 @@ class ItemStore:
         self._db.run("DELETE FROM mem_tree_item_chunks WHERE item_no = ?", (item_no,))
 
     def retire_unheld(self, candidates: list[str]) -> list[str]:
-        """Delete those of the chunks that no item holds; the paths of their files."""
+        """Delete those of the chunks that no item holds, and what the index of things says of them; the paths of their files."""
         gone: list[str] = []
         for chunk_id in candidates:
             path = self._db.value(
@@ -289,6 +289,7 @@ class ItemStore:
             )
             if path:
                 self._db.run("DELETE FROM mem_tree_chunks WHERE id = ?", (chunk_id,))
+                self._db.run("DELETE FROM mem_tree_entity_index WHERE node_id = ?", (chunk_id,))
                 gone.append(path)
         return gone
 

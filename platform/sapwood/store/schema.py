@@ -238,9 +238,11 @@ MIGRATIONS: tuple[str, ...] = (
     ) WITHOUT ROWID;
     CREATE TABLE mem_tree_note_tags (chunk_id TEXT PRIMARY KEY) WITHOUT ROWID;
     """,
-    # How often in a row the process ended that had a job: no fault of the job, in most cases.
+    # How often in a row the process ended that had a job: no fault of the job, in most cases. Entities of retired chunks stayed
+    # in the index before.
     """
     ALTER TABLE mem_tree_jobs ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0;
+    DELETE FROM mem_tree_entity_index WHERE node_id NOT IN (SELECT id FROM mem_tree_chunks);
     """,
 )
 

@@ -197,6 +197,14 @@ class SearchStore:
         )
         return {row[0]: PassageRow(*row) for row in rows}
 
+    def authors_of_chunk(self, item_no: int, seq: int) -> list[str]:
+        """Who wrote the passages of a chunk, sorted."""
+        rows = self._db.rows(
+            "SELECT DISTINCT author FROM mem_tree_passages WHERE passage_id >= ? AND passage_id < ? AND seq = ? AND author != '' ORDER BY author",
+            (item_no << PASSAGE_BITS, (item_no + 1) << PASSAGE_BITS, seq),
+        )
+        return [row[0] for row in rows]
+
     def chunks(self, places: list[tuple[int, int]]) -> dict[tuple[int, int], ChunkHit]:
         """Chunks by `(item_no, seq)`."""
         rows = self._db.rows(

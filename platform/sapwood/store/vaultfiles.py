@@ -90,6 +90,11 @@ class VaultFiles:
             "chunks without a score": int(
                 value("SELECT count(*) FROM mem_tree_chunks WHERE id NOT IN (SELECT chunk_id FROM mem_tree_score)")
             ),
+            "entities of chunks that are gone": int(
+                value(
+                    "SELECT count(*) FROM mem_tree_entity_index WHERE node_id NOT IN (SELECT id FROM mem_tree_chunks)"
+                )
+            ),
             "items without a chunk": int(
                 value(
                     "SELECT count(*) FROM mem_tree_items WHERE item_no NOT IN (SELECT item_no FROM mem_tree_item_chunks)"
