@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sapwood.errors import ConfigurationError
 
+_LOCALTIME = "/etc/localtime"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -49,10 +51,25 @@ def zone(name: str) -> tzinfo:
         ConfigurationError: the name is not known.
     """
     if not name:
-        return datetime.now().astimezone().tzinfo or UTC
+        return _machine_zone()
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError) as error:
         raise ConfigurationError(
             f"timezone = {name!r}", "this zone is not known", "Use an IANA name such as Europe/Berlin or Asia/Shanghai."
         ) from error
+
+
+def _machine_zone() -> tzinfo:
+    """The machine's zone with its changes of the clock, where it can be told; else the offset of today."""
+    name = os.environ.get("TZ", "").removeprefix(":")
+    if not name and os.path.exists(_LOCALTIME):
+        name = os.path.realpath(_LOCALTIME).partition("zoneinfo/")[2]
+    try:
+        return ZoneInfo(name) if name else _offset_of_today()
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return _offset_of_today()
+
+
+def _offset_of_today() -> tzinfo:
+    return datetime.now().astimezone().tzinfo or UTC

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from sapwood.ingest.commit import Writer
 from sapwood.memory import Memory
 from sapwood.sdk import CanonicalisedSource, Kind, Metadata, Person, Segment
 from sapwood.store.connections import ConnectionStore
+from tests.conftest import run_command
 from tests.pipeline.poison import poisoned
 
 _WHEN = datetime(2026, 3, 4, 5, 6, tzinfo=UTC)
@@ -188,3 +190,25 @@ def test_what_somebody_saves_while_tags_are_written_stays(memory: Memory, monkey
     monkeypatch.undo()
     memory.doctor()
     assert memory.search("lawyer").hits
+
+
+def test_who_wrote_what_stands_in_a_chunk_is_an_entity_of_it_and_goes_with_it(memory: Memory, tmp_path: Path) -> None:
+    folder = tmp_path / "chats"
+    folder.mkdir()
+    texts = [
+        ("李娜", "深圳的仓库合同已经签了，租金每月两万元。"),
+        ("Carl Ott", "I pay the deposit of $400 on Friday, because the owner asked."),
+    ]
+    said = [{"speaker": who, "time": f"2026-05-08T08:0{n}:00Z", "text": text} for n, (who, text) in enumerate(texts)]
+    file = folder / "talk.json"
+    file.write_text(json.dumps(said, ensure_ascii=False), encoding="utf-8")
+    run_command("import", str(folder), "--wait", workspace=memory.workspace.root)
+    assert {"person:李娜", "person:carl ott"} <= _entities(memory)["talk"]
+    file.write_text(
+        json.dumps([*said[:1], *said[:1]], ensure_ascii=False).replace("两万元", "三万元"), encoding="utf-8"
+    )
+    run_command("import", str(folder), "--wait", workspace=memory.workspace.root)
+    assert "person:carl ott" not in {
+        row[0] for row in memory.database.rows("SELECT entity_id FROM mem_tree_entity_index")
+    }
+    assert "person:李娜" in _entities(memory)["talk"]

@@ -238,9 +238,11 @@ MIGRATIONS: tuple[str, ...] = (
     ) WITHOUT ROWID;
     CREATE TABLE mem_tree_note_tags (chunk_id TEXT PRIMARY KEY) WITHOUT ROWID;
     """,
-    # How often in a row the process ended that had a job: no fault of the job, in most cases.
+    # How often in a row the process ended that had a job: no fault of the job, in most cases. Entities of retired chunks stayed
+    # in the index before.
     """
     ALTER TABLE mem_tree_jobs ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0;
+    DELETE FROM mem_tree_entity_index WHERE node_id NOT IN (SELECT id FROM mem_tree_chunks);
     """,
     # Trees. A node is a chunk or a summary; buffers hold what is to be summarised next, one row a node. Chunks of before are
     # examined once more, so that they come into their trees and days.
@@ -311,7 +313,6 @@ MIGRATIONS: tuple[str, ...] = (
         title, body,
         content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
     );
-    DELETE FROM mem_tree_entity_index WHERE node_id NOT IN (SELECT id FROM mem_tree_chunks);
     INSERT OR IGNORE INTO mem_tree_jobs (id, kind, payload_json, dedupe_key, lane, priority, status, available_at_ms, created_at_ms)
         SELECT 'job:' || lower(hex(randomblob(16))), 'extract_chunk', json_object('chunk_id', id), 'extract:' || id, 'work', 60, 'ready', 0, 0
         FROM mem_tree_chunks WHERE lifecycle_status IN ('admitted', 'dropped');
