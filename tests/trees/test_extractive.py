@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,7 +62,8 @@ def test_citations_name_the_number_of_the_part() -> None:
 def test_a_summary_is_never_longer_than_its_input_and_says_nothing_that_is_not_there(texts: list[str]) -> None:
     parts = [Part(str(n), text, Kind.DOCUMENT) for n, text in enumerate(texts)]
     body = Extractive().summarise(parts, [])
-    assert count_tokens(body) <= max(sum(count_tokens(text) for text in texts), 0)
+    told = re.sub(r" \[\d+\]$", "", body, flags=re.MULTILINE)  # citations and titles are not counted
+    assert count_tokens(told) <= sum(count_tokens(text) for text in texts)
     said = {s.text for s in sentences_of(parts)}
     for sentence in sentences_of([Part("s", body)]):
         assert any(sentence.text in original or original in sentence.text for original in said)

@@ -208,7 +208,7 @@ def test_a_damaged_summary_is_made_anew(sapwood: Sapwood, folder: Path, workspac
     for database in (workspace / "memory_tree").glob("*.db*"):
         database.unlink()
     result = sapwood("rebuild", "--json")
-    assert result.code == 3 and "it is made anew" in json.dumps(result.json)
+    assert result.code == 3 and "is told anew" in json.dumps(result.json)
     assert sapwood("work", "--drain", env={"SAPWOOD_EMBEDDING_MODEL": "none"}).code == 0
     assert _trees(workspace) == before and file.read_text(encoding="utf-8").startswith("---")
 

@@ -8,7 +8,7 @@ import click
 
 __all__ = ["days", "moment"]
 
-_WAYS = "2024-05-06, 2024-05-06T15:00, 2024年5月6日, yesterday, last Tuesday 15:00, 上周二下午三点"
+_WAYS = "2024-05-06, 2024-05, 2024-W19, 2024-05-06T15:00, May 2024, 2024年5月6日, yesterday, last week, last Tuesday 15:00, 上周二下午三点"
 
 
 def moment(text: str | None, zone: tzinfo, option: str, *, end: bool = False) -> datetime | None:

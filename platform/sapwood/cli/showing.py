@@ -53,13 +53,26 @@ def show_recap(found: Recap, workspace: Path) -> None:
     if not found.hits:
         say(f"Nothing is known of {span}.")
     elif found.silent:
-        named = ", ".join(found.silent[:_NAMED])
-        more = f" and {len(found.silent) - _NAMED} more" if len(found.silent) > _NAMED else ""
-        say(f"Nothing is known of {named}{more}.")
+        runs = _runs(found.silent)
+        more = f" and {len(runs) - _NAMED} more spans" if len(runs) > _NAMED else ""
+        say(f"Nothing is known of {', '.join(runs[:_NAMED])}{more}.")
     if found.weak:
         say(f"{found.weak} documents are dated {span} by their files alone.")
     if found.pending:
         say(f"{found.pending} chunks have not been examined yet; `sapwood work` does it.")
+
+
+def _runs(days: tuple[str, ...]) -> list[str]:
+    """Days in a row as their first and last."""
+    from datetime import date, timedelta
+
+    runs: list[list[date]] = []
+    for day in map(date.fromisoformat, days):
+        if runs and day - runs[-1][-1] == timedelta(days=1):
+            runs[-1].append(day)
+        else:
+            runs.append([day])
+    return [run[0].isoformat() if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
 
 
 def show_mentions(response: QueryResponse, workspace: Path) -> None:
@@ -77,8 +90,10 @@ def show_mentions(response: QueryResponse, workspace: Path) -> None:
 
 
 def _without_heading(text: str) -> str:
-    """A message without the line that says when and by whom."""
-    return text.partition("\n")[2] if text.startswith("## ") and "\n" in text else text
+    """A message without the lines that say when, by whom and to whom."""
+    if text.startswith("## ") and "\n" in text:
+        return text.partition("\n")[2]
+    return text.partition("\n\n")[2] if text.startswith("---\nFrom: ") else text
 
 
 def show_nodes(response: QueryResponse, workspace: Path) -> None:
@@ -95,7 +110,7 @@ def show_nodes(response: QueryResponse, workspace: Path) -> None:
         click.secho(
             f"   {workspace / hit.path}  {hit.node_id[:19] if is_summary else hit.node_id[:12]}", fg="bright_black"
         )
-        text = hit.content if is_summary else _snippet(hit.content, "")
+        text = hit.content if is_summary else _snippet(_without_heading(hit.content), "")
         say("   " + text.rstrip().replace("\n", "\n   "))
         say()
     more = f" of {response.total}" if response.truncated else ""

@@ -104,7 +104,7 @@ def entities(text: str, kinds: tuple[str, ...], limit: int, workspace: Path | No
 
 @click.command()
 @click.option("--on", "on", help="A day, or words for one or several: 2026-05-03, yesterday, last week, 上周.")
-@click.option("--since", help="The first day.")
+@click.option("--since", help="The first day; the first of which something is known without it.")
 @click.option("--until", help="The last day; today without it.")
 @with_common_options
 def recap(
@@ -122,7 +122,7 @@ def recap(
         first, last = days(on or "today", memory.zone, "--on")
         if since or until:
             last = days(until or "today", memory.zone, "--until")[1]
-            first = days(since, memory.zone, "--since")[0] if since else last
+            first = days(since, memory.zone, "--since")[0] if since else memory.first_day() or last
         if first > last:
             raise click.BadParameter(f"{first} is after {last}", param_hint="--since")
         found = memory.query_global(first, last)
@@ -145,10 +145,16 @@ def drill(node: str, depth: int, limit: int, workspace: Path | None, as_json: bo
     from sapwood.cli.showing import show_nodes
 
     with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
-        if not memory.fetch([node]):
-            fail(f"{node}: nothing has this id. Take the node_id of a hit of `sapwood source`.", as_json=as_json)
+        found = memory.fetch([node])
+        if not found:
+            fail(
+                f"{node}: nothing has this id. Take the node_id of a hit of `sapwood source`, or a day such as 2026-05-03.",
+                as_json=as_json,
+            )
         response = memory.drill_down(node, depth=depth, limit=limit)
         if as_json:
             print_json(response.to_json())
+        elif found[0].node_kind == "leaf":
+            say(f"{node} is original text, nothing stands below it. `sapwood fetch {node}` prints it whole.")
         else:
             show_nodes(response, memory.workspace.root)

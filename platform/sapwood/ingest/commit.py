@@ -28,7 +28,7 @@ from sapwood.store.trees import TreeStore, tree_id_of
 from sapwood.text.redact import Redaction
 from sapwood.vault import chunkfile
 from sapwood.vault.files import FileBatch
-from sapwood.vault.paths import chunk_path, is_inside, manifest_path
+from sapwood.vault.paths import SUMMARY_FOLDERS, chunk_path, is_inside, manifest_path
 from sapwood.workspace import Workspace
 
 BATCH_ITEMS = 200
@@ -312,7 +312,8 @@ class Writer:
         if (
             plan.old and item.source_id == item.item_id
         ):  # a source by itself, such as a file: it is told of anew, once all its chunks are examined
-            unlinks = SummaryStore(self._db).dissolve(tree_id_of("source", item.source_id))
+            leaves = [chunk.chunk_id for chunk in [*plan.old, *plan.chunks]]
+            unlinks = SummaryStore(self._db).dissolve(tree_id_of("source", item.source_id), leaves)
             TreeStore(self._db).release(item.item_no)
         return [*unlinks, *self._items.retire_unheld(sorted(gone))]
 
@@ -383,7 +384,9 @@ def item_view(item: ItemRow, chunks: list[ChunkRow], zone: tzinfo) -> ItemView:
 
 def remove_files(workspace: Workspace, items: ItemStore) -> None:
     """Remove the files that committed transactions have retired, and folders that this empties."""
-    paths = items.unlinks()
+    paths = [
+        path for path in items.unlinks() if not path.startswith(SUMMARY_FOLDERS)
+    ]  # those are left to whoever grows trees
     if not paths:
         return
     for path in filter(is_inside, paths):

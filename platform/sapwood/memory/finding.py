@@ -113,9 +113,9 @@ class Finding(OpenWorkspace):
 
         found = query_topic(self.database, name, since=since, until=until, limit=limit)
         if not found.total and not self._is_known(name):
-            raise NotFoundError(
-                name, "nobody and nothing is called so", "`sapwood entities TEXT` looks for names that hold a text."
-            )
+            near = ", ".join(match.surface for match in self.search_entities(name, limit=3))
+            step = f"Perhaps you mean: {near}." if near else "`sapwood entities TEXT` looks for names that hold a text."
+            raise NotFoundError(name, "nobody and nothing is called so", step)
         return found
 
     def _is_known(self, name: str) -> bool:
@@ -128,6 +128,13 @@ class Finding(OpenWorkspace):
         from sapwood.recall.topics import search_entities
 
         return search_entities(self.database, query, kinds=kinds, limit=limit)
+
+    def first_day(self) -> date | None:
+        """The first day of which something is known."""
+        from sapwood.store.days import DayStore
+
+        day = DayStore(self.database).first()
+        return date.fromisoformat(day) if day else None
 
     def drill_down(self, node_id: str, *, depth: int = 1, limit: int = 0) -> QueryResponse:
         """What a summary tells of; see `recall.trees.drill_down`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sapwood.clock import now_ms
+from sapwood.clock import now_ms, zone
 from sapwood.config import Settings, load_settings
 from sapwood.errors import ConfigurationError
 from sapwood.ingest.followup import embedding, tagging
@@ -16,7 +16,7 @@ from sapwood.jobs.outcome import Defer, Done, Err, Outcome
 from sapwood.models.http import ModelMisconfigured, ModelUnavailable
 from sapwood.models.language import LanguageModel, open_language_model
 from sapwood.pipeline.admission import with_importance
-from sapwood.pipeline.chunk_jobs import index_mentions, is_still_there, until_available
+from sapwood.pipeline.chunk_jobs import index_mentions, is_still_there, place, until_available
 from sapwood.pipeline.mentions import mentions_of
 from sapwood.sdk.sources import Kind
 from sapwood.store.database import Database
@@ -98,7 +98,9 @@ class ModelExtractor:
                 )
             } | {m.entity_id: m for m in known}
             index_mentions(database, item, chunk, () if verdict.dropped else mentions.values())
-            JobStore(database).enqueue([embedding(), tagging()], now_ms())
+            days = zone(load_settings(self._workspace.config_file).timezone)
+            placed = place(database, chunk_id, days, dropped=verdict.dropped)
+            JobStore(database).enqueue([*placed, embedding(), tagging()], now_ms())
 
         return Done(write)
 

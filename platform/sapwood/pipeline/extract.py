@@ -11,7 +11,7 @@ from sapwood.ingest.followup import EXTRACT, asking, embedding, tagging
 from sapwood.jobs.outcome import Defer, Done, Err, Outcome
 from sapwood.pipeline.admission import WEIGHTS
 from sapwood.pipeline.better_extractors import check_extractors
-from sapwood.pipeline.chunk_jobs import index_mentions, is_still_there
+from sapwood.pipeline.chunk_jobs import index_mentions, is_still_there, place
 from sapwood.pipeline.examine import Examination, Subject, examine, warm_up
 from sapwood.pipeline.known_names import KnownNames
 from sapwood.pipeline.mentions import mentions_of
@@ -20,8 +20,6 @@ from sapwood.store.database import Database
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
 from sapwood.store.jobs import JobRow, JobStore
 from sapwood.store.search import SearchStore
-from sapwood.trees.buffering import place_leaf
-from sapwood.trees.digest import place_in_days
 from sapwood.workspace import Workspace
 
 __all__ = ["ChunkExtractor", "explain"]
@@ -74,13 +72,7 @@ class ChunkExtractor:
             # A dropped chunk is in no index of things: nothing may lead to it but its own words.
             index_mentions(database, item, chunk, () if verdict.dropped else mentions)
             jobs = JobStore(database)
-            jobs.enqueue(
-                [
-                    *place_leaf(database, item, chunk, dropped=verdict.dropped),
-                    *place_in_days(database, item, chunk, days, dropped=verdict.dropped),
-                ],
-                now_ms(),
-            )
+            jobs.enqueue(place(database, chunk_id, days, dropped=verdict.dropped), now_ms())
             if verdict.band == "grey" and settings.language_model != "none":
                 jobs.enqueue([asking(chunk_id)], now_ms())
             if not jobs.has_ready(EXTRACT, job.lane):  # what follows is done in one pass, once all is known

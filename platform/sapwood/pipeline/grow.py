@@ -14,7 +14,7 @@ from sapwood.store.items import ItemStore
 from sapwood.store.jobs import JobRow, JobStore, NewJob
 from sapwood.store.summaries import SummaryStore
 from sapwood.store.trees import TreeStore
-from sapwood.trees.buffering import buffer_leaf
+from sapwood.trees.buffering import buffer_leaf, finish_document
 from sapwood.trees.digest import GLOBAL, Digester, missed_digests
 from sapwood.trees.leftovers import remove_leftovers
 from sapwood.trees.seal import Sealer
@@ -116,7 +116,11 @@ def flush_stale(job: JobRow, database: Database) -> Outcome:
     quiet = trees.quiet_leaves(now_ms() - min(age, _QUIET_MS))
 
     def write() -> None:
-        jobs = [*(appending(*leaf) for leaf in quiet), *(sealing(tree_id, 0, force=True) for tree_id in aged)]
+        jobs = [appending(*leaf) for leaf in quiet]
+        for tree_id in aged:
+            tree = trees.tree(tree_id)
+            item = ItemStore(database).find(tree.scope) if tree else None
+            jobs += (finish_document(database, item) if item else []) or [sealing(tree_id, 0, force=True)]
         JobStore(database).enqueue(jobs, now_ms())
 
     return Done(write)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, tzinfo
 from typing import Any
 
-from sapwood.clock import from_ms, iso_z
+from sapwood.clock import from_ms, iso_z, now
 from sapwood.recall.hits import RetrievalHit
 from sapwood.recall.trees import fetch_nodes
 from sapwood.store.database import Database
@@ -47,17 +47,23 @@ class Recap:
 def recap(database: Database, first: date, last: date, zone: tzinfo) -> Recap:
     """Tell a span of local days, both ends included."""
     days, summaries = DayStore(database), SummaryStore(database)
-    told = summaries.ids_by_path(digest_path("%"))
+    told = summaries.ids_by_path(
+        digest_path("%"), fresh=True
+    )  # what has changed since it was told is told from what is there
     keys = {path.rpartition("/")[2].removesuffix(".md"): summary_id for path, summary_id in told.items()}
     with_data = days.with_data(first.isoformat(), last.isoformat())
     hits: list[RetrievalHit] = []
+    known: set[str] = set()
+    last_known = min(last, now().astimezone(zone).date())  # nothing can be known of days to come
     for key in calendar.cover(first, last, keys):
         if key in keys:
             hits += fetch_nodes(database, [keys[key]])
-        elif key in with_data:
-            hits += _live(database, date.fromisoformat(key), zone)
+            known.update(day.isoformat() for day in calendar.days_of(key) if day.isoformat() in with_data)
+        elif key in with_data and (live := _live(database, date.fromisoformat(key), zone)):
+            hits += live
+            known.add(key)
     start, end = calendar.day_bounds_ms(first, zone)[0], calendar.day_bounds_ms(last, zone)[1]
-    silent = [day.isoformat() for day in calendar.days_between(first, last) if day.isoformat() not in with_data]
+    silent = [day.isoformat() for day in calendar.days_between(first, last_known) if day.isoformat() not in known]
     return Recap(first.isoformat(), last.isoformat(), tuple(hits), tuple(silent), days.weak(start, end), days.pending())
 
 

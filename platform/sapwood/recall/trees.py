@@ -79,7 +79,7 @@ def fetch_nodes(database: Database, node_ids: Iterable[str]) -> list[RetrievalHi
     store, summaries = SearchStore(database), SummaryStore(database)
     found: list[RetrievalHit] = []
     for node_id in node_ids:
-        summary = summaries.find(node_id)
+        summary = summaries.find(node_id) or summaries.of_period(node_id)
         found += [_hit(database, summary)] if summary else fetch(store, [node_id])
     return found
 
@@ -87,6 +87,8 @@ def fetch_nodes(database: Database, node_ids: Iterable[str]) -> list[RetrievalHi
 def _within(database: Database, hit: RetrievalHit, window: Window) -> list[RetrievalHit]:
     """A node, or those of its descendants that lie in a window."""
     since, until = window
+    if hit.stale:  # what has changed is not told as it was
+        return [part for child in children(database, hit) for part in _within(database, child, window)]
     if since is None and until is None:
         return [hit]
     start, end = hit.time_range_start or hit.date, hit.time_range_end or hit.date

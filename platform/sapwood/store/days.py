@@ -68,11 +68,14 @@ class DayStore:
         )
 
     def said(self, day: str, start_ms: int, end_ms: int) -> list[SaidThatDay]:
-        """What was said on a day, in the order of time; the bounds are those of the day."""
+        """What was said on a day, in the order of time; the bounds are those of the day.
+
+        Chunks of the days beside it are looked at too: their days may have been noted in another zone.
+        """
         chunks = self._db.rows(
             "SELECT d.chunk_id, ic.item_no, ic.seq, i.kind, i.title, coalesce(b.edited, b.original), i.timestamp_ms FROM mem_tree_days d "
             "JOIN mem_tree_item_chunks ic ON ic.chunk_id = d.chunk_id AND ic.item_no = (SELECT min(item_no) FROM mem_tree_item_chunks WHERE chunk_id = d.chunk_id) JOIN mem_tree_items i ON i.item_no = ic.item_no "
-            "JOIN mem_tree_chunk_bodies b ON b.chunk_id = d.chunk_id WHERE d.day = ?",
+            "JOIN mem_tree_chunk_bodies b ON b.chunk_id = d.chunk_id WHERE d.day BETWEEN date(?1, '-1 day') AND date(?1, '+1 day') GROUP BY d.chunk_id",
             (day,),
         )
         found: list[SaidThatDay] = []
@@ -97,6 +100,11 @@ class DayStore:
                 moments = [moment for _, _, moment in rows]
                 found.append(SaidThatDay(chunk_id, kind, title, text, (min(moments), max(moments))))
         return sorted(found, key=lambda s: (s.range_ms, s.chunk_id))
+
+    def first(self) -> str | None:
+        """The first day of which chunks tell."""
+        day = self._db.value("SELECT min(day) FROM mem_tree_days")
+        return str(day) if day else None
 
     def pending(self) -> int:
         """How many chunks have not been examined, so that their days are not known."""

@@ -76,7 +76,22 @@ class EntityStore:
             "SELECT id FROM whole WHERE EXISTS (SELECT 1 FROM mem_tree_entity_index e WHERE e.entity_id = whole.id) ORDER BY id",
             (json.dumps(wanted, ensure_ascii=False),),
         )
-        return [row[0] for row in rows]
+        return sorted({row[0] for row in rows} | set(self._full_names(name)))
+
+    def _full_names(self, name: str) -> list[str]:
+        """The person whose first or last name this is, with their other ids; nobody when there are several."""
+        word = " ".join(name.lower().split())
+        if not word or " " in word or ":" in word:
+            return []
+        like = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        rows = self._db.rows(
+            "SELECT DISTINCT e.entity_id, coalesce(nullif(a.entity_id, ''), e.entity_id) FROM mem_tree_entity_index e LEFT JOIN mem_tree_entity_aliases a "
+            "ON a.alias_id = e.entity_id WHERE e.entity_kind = 'person' AND (e.entity_id LIKE ?1 ESCAPE '\\' OR e.entity_id LIKE ?2 ESCAPE '\\')",
+            (f"person:{like} %", f"person:% {like}"),
+        )
+        if len({who for _, who in rows}) != 1:
+            return []
+        return [*(entity_id for entity_id, _ in rows), rows[0][1]]
 
     def leaves(self, entity_ids: list[str], since_ms: int | None, until_ms: int | None) -> list[str]:
         """Chunks that name one of these, the newest first; those without a date last, and not at all within a window."""

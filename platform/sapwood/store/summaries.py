@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,6 +97,14 @@ class SummaryStore:
         )
         return SummaryRow.of(rows[0]) if len(rows) == 1 else None
 
+    def of_period(self, key: str) -> SummaryRow | None:
+        """What is told of a day, week, month or year, by its key."""
+        row = self._db.row(
+            f"SELECT {_COLUMNS} FROM mem_tree_summaries WHERE tree_kind = 'global' AND content_path = 'daily/' || ? || '.md'",
+            (key,),
+        )
+        return SummaryRow.of(row) if row else None
+
     def path_of(self, summary_id: str) -> str | None:
         """Where the file of a summary lies."""
         path = self._db.value("SELECT content_path FROM mem_tree_summaries WHERE id = ?", (summary_id,))
@@ -126,11 +134,13 @@ class SummaryStore:
         )
         return [row[0] for row in rows]
 
-    def ids_by_path(self, pattern: str) -> dict[str, str]:
-        """Ids of the summaries whose files' paths are like a pattern, by path."""
-        return dict(
-            self._db.rows("SELECT content_path, id FROM mem_tree_summaries WHERE content_path LIKE ?", (pattern,))
+    def ids_by_path(self, pattern: str, *, fresh: bool = False) -> dict[str, str]:
+        """Ids of the summaries whose files' paths are like a pattern, by path; with `fresh` not those that are stale."""
+        rows = self._db.rows(
+            "SELECT content_path, id FROM mem_tree_summaries WHERE content_path LIKE ? AND stale <= ?",
+            (pattern, not fresh),
         )
+        return dict(rows)
 
     def all(self) -> Iterator[SummaryRow]:
         """Every summary, one by one."""
@@ -158,17 +168,21 @@ class SummaryStore:
 
     # -- change ---------------------------------------------------------------------------------------------------------
 
-    def replace_node(self, old_id: str, new_id: str | None) -> None:
+    def replace_node(
+        self, old_id: str, new_id: str | None, kinds: tuple[str, ...] = ("source", "topic", "global")
+    ) -> None:
         """A node has become another one, or with None is gone: everywhere where it waits, and in every summary that tells of it,
-        which is stale by that."""
+        which is stale by that. `kinds` of trees alone."""
         if new_id is None:
             self._db.run("DELETE FROM mem_tree_buffers WHERE node_id = ?", (old_id,))
         else:
             self._db.run("UPDATE OR REPLACE mem_tree_buffers SET node_id = ? WHERE node_id = ?", (new_id, old_id))
         self._db.run("UPDATE mem_tree_trees SET root_id = ? WHERE root_id = ?", (new_id, old_id))
         for parent in self.parents(old_id):
-            row = self._db.value("SELECT child_ids_json FROM mem_tree_summaries WHERE id = ?", (parent,))
-            children = [new_id if child == old_id else child for child in json.loads(row)]
+            row = self._db.row("SELECT tree_kind, child_ids_json FROM mem_tree_summaries WHERE id = ?", (parent,))
+            if row is None or row[0] not in kinds:
+                continue
+            children = [new_id if child == old_id else child for child in json.loads(row[1])]
             self.set_children(parent, [child for child in children if child is not None])
 
     def set_children(self, summary_id: str, child_ids: list[str]) -> None:
@@ -190,17 +204,22 @@ class SummaryStore:
             (node_id,),
         )
 
+    def set_stale(self, summary_id: str) -> None:
+        """What it tells of reads otherwise."""
+        self._db.run("UPDATE mem_tree_summaries SET stale = 1 WHERE id = ?", (summary_id,))
+
     def set_fresh(self, summary_id: str) -> None:
         """It tells of what there is."""
         self._db.run("UPDATE mem_tree_summaries SET stale = 0 WHERE id = ?", (summary_id,))
 
-    def dissolve(self, tree_id: str) -> list[str]:
-        """Remove all summaries of a document's tree, whose leaves are then told of anew; the paths of their files."""
+    def dissolve(self, tree_id: str, leaves: Iterable[str] = ()) -> list[str]:
+        """Remove all summaries of a document's tree, and its leaves from wherever they wait or are told of; the paths of the
+        summaries' files. The leaves are then told of anew."""
         root = self._db.value("SELECT root_id FROM mem_tree_trees WHERE id = ?", (tree_id,))
-        if root:
-            self.replace_node(root, None)
-        self._db.run("DELETE FROM mem_tree_buffers WHERE tree_id = ?", (tree_id,))
         ids = self._db.rows("SELECT id FROM mem_tree_summaries WHERE tree_id = ?", (tree_id,))
+        for node_id in dict.fromkeys([*([root] if root else []), *(row[0] for row in ids), *leaves]):
+            self.replace_node(node_id, None, kinds=("source",))
+        self._db.run("DELETE FROM mem_tree_buffers WHERE tree_id = ?", (tree_id,))
         return [path for (summary_id,) in ids if (path := self.delete(summary_id))]
 
     def any_stale(self) -> bool:

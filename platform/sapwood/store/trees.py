@@ -185,11 +185,29 @@ class TreeStore:
             self._db.run_many(f"UPDATE {table} = ? WHERE id = ?", [(parent_id, node_id) for node_id in node_ids])
 
     def is_settled(self, item_no: int) -> bool:
-        """True when every chunk of an item has been examined and, unless it was dropped, put into its tree."""
+        """True when every chunk of an item has been examined and, unless it was dropped, put into its tree. One that cannot be
+        examined holds up nobody."""
         return not self._db.value(
             "SELECT 1 FROM mem_tree_item_chunks ic JOIN mem_tree_chunks c ON c.id = ic.chunk_id "
-            "WHERE ic.item_no = ? AND c.lifecycle_status IN ('pending_extraction', 'admitted') LIMIT 1",
+            "WHERE ic.item_no = ? AND (c.lifecycle_status = 'admitted' OR (c.lifecycle_status = 'pending_extraction' AND NOT EXISTS "
+            "(SELECT 1 FROM mem_tree_jobs j WHERE j.status = 'failed' AND j.dedupe_key = 'extract:' || c.id))) LIMIT 1",
             (item_no,),
+        )
+
+    def is_sealed(self, item_no: int) -> bool:
+        """True when every chunk of an item is told of."""
+        return not self._db.value(
+            "SELECT 1 FROM mem_tree_item_chunks ic JOIN mem_tree_chunks c ON c.id = ic.chunk_id WHERE ic.item_no = ? AND c.lifecycle_status != 'sealed' LIMIT 1",
+            (item_no,),
+        )
+
+    def is_finished(self, tree_id: str) -> bool:
+        """True for a document's tree that has been told up to one root: nothing waits in it any more."""
+        return bool(
+            self._db.value(
+                "SELECT root_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM mem_tree_buffers WHERE tree_id = ?1) FROM mem_tree_trees WHERE id = ?1",
+                (tree_id,),
+            )
         )
 
     def release(self, item_no: int) -> None:

@@ -19,9 +19,10 @@ class VaultFiles:
         return self._db.each("SELECT content_path, file_size, file_mtime_ns FROM mem_tree_chunks ORDER BY content_path")
 
     def paths(self) -> Iterator[str]:
-        """Paths of chunks' files, and of files that are to be removed."""
+        """Paths of chunks' and summaries' files, and of files that are to be removed."""
         for (path,) in self._db.each(
-            "SELECT content_path FROM mem_tree_chunks UNION ALL SELECT path FROM mem_tree_unlinks"
+            "SELECT content_path FROM mem_tree_chunks UNION ALL SELECT content_path FROM mem_tree_summaries "
+            "UNION ALL SELECT path FROM mem_tree_unlinks"
         ):
             yield path
 

@@ -24,6 +24,8 @@ _WEEKDAY = {name[:length]: n for n, name in enumerate(_WEEKDAYS) for length in (
 _CHINESE_WEEKDAY = {
     sign: n for n, signs in enumerate(("一1", "二2", "三3", "四4", "五5", "六6", "日天7")) for sign in signs
 }
+_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")  # fmt: skip
+_MONTH_NAMES = {name[:length]: n for n, name in enumerate(_MONTHS, 1) for length in (3, len(name))} | {"sept": 9}
 _NUMBERS = {
     "a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
 }  # fmt: skip
@@ -49,6 +51,13 @@ def parse_span(text: str, now: datetime) -> Span | None:
         text: `2026-05-03`, `2026-05-03 15:00`, `2026-05`, `2026-W18`, `last Tuesday 15:00`, `3 days ago`, `昨天`, `上周二下午三点`.
         now: aware, in the user's zone.
     """
+    try:
+        return _parse(text, now)
+    except OverflowError:
+        return None  # beyond the calendar
+
+
+def _parse(text: str, now: datetime) -> Span | None:
     words = " ".join(text.strip().lower().split())
     zone = now.tzinfo
     assert zone is not None
@@ -97,7 +106,13 @@ def _days(words: str, today: date) -> tuple[date, date] | None:
     if back is not None:
         day = today - back * _DAY
         return day, day
-    return _calendar(words, today) or _counted(words, today) or _weekday(words, today) or _named(words)
+    return (
+        _calendar(words, today)
+        or _counted(words, today)
+        or _weekday(words, today)
+        or _named(words)
+        or _without_year(words, today)
+    )
 
 
 def _calendar(words: str, today: date) -> tuple[date, date] | None:
@@ -118,6 +133,10 @@ def _calendar(words: str, today: date) -> tuple[date, date] | None:
         return date(today.year, 1, 1), date(today.year, 12, 31)
     if words in ("last year", "去年"):
         return date(today.year - 1, 1, 1), date(today.year - 1, 12, 31)
+    if words in ("last weekend", "上周末", "上个周末"):
+        return monday - 2 * _DAY, monday - _DAY
+    if words in ("this weekend", "周末", "这个周末", "这周末", "本周末"):
+        return monday + 5 * _DAY, monday + 6 * _DAY
     if words == "前年":
         return date(today.year - 2, 1, 1), date(today.year - 2, 12, 31)
     return None
@@ -155,6 +174,8 @@ def _weekday(words: str, today: date) -> tuple[date, date] | None:
         monday = today - today.weekday() * _DAY
         weeks = {"上上": 2, "上": 1, "上个": 1}.get(match[1] or "", 0)
         day = monday - 7 * weeks * _DAY + _CHINESE_WEEKDAY[match[2]] * _DAY
+        if match[1] is None and day > today:
+            day -= 7 * _DAY  # people ask for what has been
         return day, day
     return None
 
@@ -174,6 +195,35 @@ def _named(words: str) -> tuple[date, date] | None:
             year, month, day = (int(n) for n in re.findall(r"\d+", words))
             return date(year, month, day), date(year, month, day)
     except (ValueError, OverflowError):
+        pass
+    return None
+
+
+def _without_year(words: str, today: date) -> tuple[date, date] | None:
+    """A month or a day of one without its year: the last one that has been; a month may have a year too."""
+    year: int | None = None
+    if match := re.fullmatch(r"([a-z]+)\.?(?: (\d{1,2})(?:st|nd|rd|th)?)?(?:,? (\d{4}))?", words):
+        month, day_of, year = _MONTH_NAMES.get(match[1]), match[2], int(match[3]) if match[3] else None
+    elif match := re.fullmatch(r"(?:(\d{1,2})(?:st|nd|rd|th)? )([a-z]+)\.?(?: (\d{4}))?", words):
+        month, day_of, year = _MONTH_NAMES.get(match[2]), match[1], int(match[3]) if match[3] else None
+    elif match := re.fullmatch(
+        r"(\d{1,2}|[一二三四五六七八九十]{1,2})月(?:份|(\d{1,2}|[一二三四五六七八九十]{1,3})[日号])?", words
+    ):
+        number = _number(match[1])
+        month, day_of = (
+            number if number and 1 <= number <= 12 else None,
+            str(_number(match[2]) or "") if match[2] else None,
+        )
+    else:
+        return None
+    if month is None:
+        return None
+    try:
+        for chosen in (year,) if year else (today.year, today.year - 1):
+            first = date(chosen, month, int(day_of) if day_of else 1)
+            if year or first <= today:
+                return first, first if day_of else _month_end(first)
+    except ValueError:
         pass
     return None
 
@@ -206,6 +256,10 @@ def _chinese_clock(match: re.Match[str]) -> tuple[int, int | None] | None:
     minute = 30 if match[3] == "半" else _number(match[3]) if match[3] else None
     if hour is None or hour > 23 or (minute or 0) > 59:
         return None
-    if match[1] in ("下午", "傍晚", "晚上", "中午") and hour < 11:
+    if (match[1] in ("下午", "傍晚", "晚上") and hour < 12) or (match[1] == "中午" and hour < 11):
         hour += 12
+    elif match[1] == "凌晨" and hour == 12:
+        hour = 0
+    elif match[1] == "晚上" and hour == 12:
+        return None  # midnight, of which day nobody can tell
     return hour, minute

@@ -89,6 +89,12 @@ def buffer_leaf(database: Database, item: ItemRow, chunk: ChunkRow, now_ms: int)
     if chunk.lifecycle != "admitted":
         return []
     tree = source_tree(database, item, now_ms)
+    if is_document(item) and trees.is_finished(tree.tree_id):  # told without this leaf: it is told anew with it
+        items = ItemStore(database)
+        leaves = [held.chunk_id for held in items.chunks(item.item_no)]
+        items.log_unlinks(SummaryStore(database).dissolve(tree.tree_id, leaves))
+        trees.release(item.item_no)
+        return [*(appending(leaf, item.source_id) for leaf in leaves), resealing()]
     trees.set_lifecycle([chunk.chunk_id], "buffered")
     moment = chunk.range_ms[0] if chunk.range_ms else item.timestamp_ms
     node = BufferedNode(chunk.chunk_id, chunk.token_count, moment or 0, chunk.seq, now_ms)

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, tzinfo
+from pathlib import PurePosixPath
 
 from sapwood.clock import from_ms, now, now_ms
 from sapwood.ingest.followup import digesting
@@ -25,13 +26,12 @@ from sapwood.store.trees import TreeRow, TreeStore, tree_id_of
 from sapwood.text.fold import index_text
 from sapwood.text.tokens import count_tokens
 from sapwood.trees import calendar
-from sapwood.trees.files import file_of, write_parents
+from sapwood.trees.files import file_of, write_file, write_parents
 from sapwood.trees.nodes import Node, load_nodes
 from sapwood.trees.seal import merged_mentions, summary_id_of
 from sapwood.trees.sentences import Part
 from sapwood.trees.summarising import Summariser
 from sapwood.vault.chunkfile import body_sha256
-from sapwood.vault.files import write_atomically
 from sapwood.vault.paths import digest_path
 from sapwood.workspace import Workspace
 
@@ -64,9 +64,12 @@ def place_in_days(database: Database, item: ItemRow, chunk: ChunkRow, zone: tzin
 
 
 def missed_digests(database: Database, zone: tzinfo) -> list[NewJob]:
-    """The jobs that tell days which are over and have not been told."""
-    today = now().astimezone(zone).date().isoformat()
-    return [digesting(day) for day in DayStore(database).untold(today, digest_path("{}"))]
+    """The jobs that tell days which are over and have not been told, and what is above told ones, once it is over too."""
+    today = now().astimezone(zone).date()
+    told = {PurePosixPath(path).stem for path in SummaryStore(database).ids_by_path(digest_path("%"))}
+    above = {parent for key in told if (parent := calendar.parent_of(key)) is not None}
+    due = sorted(key for key in above - told if calendar.days_of(key)[-1] < today)
+    return [digesting(key) for key in [*DayStore(database).untold(today.isoformat(), digest_path("{}")), *due]]
 
 
 def tell_day(database: Database, summariser: Summariser, day: date, zone: tzinfo) -> tuple[str, list[SaidThatDay]]:
@@ -180,7 +183,7 @@ class Digester:
         if parent is not None:
             JobStore(self._db).enqueue([digesting(parent)], moment)
         if made is not None:
-            write_atomically(self._workspace.vault / made.row.path, file_of(self._db, made.row))
+            write_file(self._workspace, made.row.path, file_of(self._db, made.row))
             write_parents(self._workspace, self._db, made.row.child_ids)
 
     def _tree(self) -> TreeRow:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
+from sapwood.clock import now_ms
 from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore, Mention
 from sapwood.store.items import ItemStore
@@ -14,10 +15,10 @@ from sapwood.trees import calendar
 from sapwood.vault import summaryfile
 from sapwood.vault.chunkfile import body_sha256
 from sapwood.vault.files import write_atomically
-from sapwood.vault.paths import digest_path
+from sapwood.vault.paths import digest_path, is_inside
 from sapwood.workspace import Workspace
 
-__all__ = ["file_of", "is_as_written", "repair_summaries", "says", "summary_text", "write_parents"]
+__all__ = ["file_of", "is_as_written", "repair_summaries", "says", "summary_text", "write_file", "write_parents"]
 
 
 def summary_text(
@@ -61,7 +62,43 @@ def write_parents(workspace: Workspace, database: Database, node_ids: Sequence[s
     """
     for summary in SummaryStore(database).many(list(node_ids)).values():
         if is_as_written(workspace, summary):
-            write_atomically(workspace.vault / summary.path, file_of(database, summary))
+            write_file(workspace, summary.path, file_of(database, summary), summary)
+
+
+def write_file(workspace: Workspace, path: str, text: str, before: SummaryRow | None = None) -> None:
+    """Write a summary's file. What somebody has changed in the one that lies there goes into the trash first.
+
+    Args:
+        workspace: of the vault.
+        path: relative to the vault.
+        text: of the file.
+        before: the summary whose file lies there, if any.
+
+    Raises:
+        ValueError: the path leads out of the vault.
+    """
+    if not is_inside(path):
+        raise ValueError(f"{path!r} leads out of the vault")
+    file = workspace.vault / path
+    try:
+        held = file.read_bytes()
+    except OSError:
+        held = b""
+    if (
+        held.strip()
+        and held != text.encode()
+        and not (before is not None and says(held, before))
+        and not _is_ours(held)
+    ):
+        name = f"{now_ms()}-{file.name}"
+        write_atomically(workspace.root / "trash" / "changed" / name, held.decode("utf-8", "replace"))
+    write_atomically(file, text)
+
+
+def _is_ours(data: bytes) -> bool:
+    """True for a file that says what it said when it was written."""
+    note = summaryfile.read(data)
+    return not note.damaged and not note.is_edited
 
 
 def is_as_written(workspace: Workspace, summary: SummaryRow) -> bool:
@@ -82,5 +119,5 @@ def repair_summaries(workspace: Workspace, database: Database) -> int:
     """Write the files again that are missing or say something else than their rows; how many."""
     wrong = [summary for summary in SummaryStore(database).all() if not is_as_written(workspace, summary)]
     for summary in wrong:
-        write_atomically(workspace.vault / summary.path, file_of(database, summary))
+        write_file(workspace, summary.path, file_of(database, summary))
     return len(wrong)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from sapwood.store.database import Database
 from sapwood.store.items import ItemStore
-from sapwood.vault.paths import is_inside
+from sapwood.vault.paths import SUMMARY_FOLDERS, is_inside
 from sapwood.workspace import Workspace
 
 __all__ = ["remove_leftovers"]
-
-_FOLDERS = ("summaries/", "topics/", "daily/")
 
 
 def remove_leftovers(workspace: Workspace, database: Database) -> int:
@@ -18,10 +16,10 @@ def remove_leftovers(workspace: Workspace, database: Database) -> int:
     Inside of a transaction, so that nobody puts a file of the same name back at that moment.
     """
     items = ItemStore(database)
-    if not any(path.startswith(_FOLDERS) for path in items.unlinks()):
+    if not any(path.startswith(SUMMARY_FOLDERS) for path in items.unlinks()):
         return 0
     with database.transaction():
-        paths = [path for path in items.unlinks() if path.startswith(_FOLDERS) and is_inside(path)]
+        paths = [path for path in items.unlinks() if path.startswith(SUMMARY_FOLDERS) and is_inside(path)]
         for path in paths:
             file = workspace.vault / path
             file.unlink(missing_ok=True)

@@ -22,11 +22,10 @@ from sapwood.store.trees import BufferedNode, TreeRow, TreeStore
 from sapwood.text.fold import index_text
 from sapwood.text.tokens import count_tokens
 from sapwood.trees.buffering import FANOUT, INPUT_TOKENS, buffer_node, container_of, should_seal
-from sapwood.trees.files import summary_text, write_parents
+from sapwood.trees.files import summary_text, write_file, write_parents
 from sapwood.trees.nodes import Node, load_nodes
-from sapwood.trees.summarising import Summariser
+from sapwood.trees.summarising import Summariser, cited
 from sapwood.vault.chunkfile import body_sha256
-from sapwood.vault.files import write_atomically
 from sapwood.vault.paths import summary_path
 from sapwood.workspace import Workspace
 
@@ -85,6 +84,8 @@ class Sealer:
             ModelError: the summariser asks a model that cannot answer.
         """
         tree = self._trees.tree(tree_id)
+        if tree is not None and upward and not self._is_settled(tree):
+            return lambda: None  # not finished after all; its last leaf asks again
         waiting = self._trees.buffered(tree_id, level, FANOUT)
         if tree is None or not (upward or force or should_seal(level, *self._trees.held(tree_id, level))):
             return lambda: None
@@ -148,6 +149,8 @@ class Sealer:
         mentions = merged_mentions(nodes)
         surfaces = [mention.surface for mention in mentions]
         body = self._summariser.summarise([node.part(tree.title) for node in nodes], surfaces)
+        if not body:  # nothing in them is a sentence: their titles say what they are
+            body = "\n\n".join(cited(node.title or node.node_id, number) for number, node in enumerate(nodes, 1))
         ranges = [node.range_ms for node in nodes if node.range_ms]
         range_ms = (min(r[0] for r in ranges), max(r[1] for r in ranges)) if ranges else None
         told = [m for m in mentions if m.surface in body][:_MOST_ENTITIES]
@@ -166,7 +169,11 @@ class Sealer:
     ) -> None:
         """Last in its transaction: what is killed from here on is done again, and makes the same file."""
         text = summary_text(tree, summary, tuple(node.link for node in nodes), "", mentions)
-        write_atomically(self._workspace.vault / summary.path, text)
+        write_file(self._workspace, summary.path, text)
+
+    def _is_settled(self, tree: TreeRow) -> bool:
+        item = ItemStore(self._db).find(tree.scope) if tree.kind == "source" else None
+        return item is None or self._trees.is_settled(item.item_no)
 
     def _put(self, tree: TreeRow, summary: SummaryRow, mentions: Sequence[Mention]) -> None:
         self._summaries.put(summary, (index_text(summary.title), index_text(summary.body)))

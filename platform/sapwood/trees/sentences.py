@@ -33,6 +33,7 @@ _ABBREVIATION = re.compile(
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)")
 _MARKS = re.compile(r"(?<![\w*_])(?:\*{1,3}|_{1,3})(?=\S)|(?<=\S)(?:\*{1,3}|_{1,3})(?![\w*_])|`")
 _CITATION = re.compile(r" ?\[\d{1,4}\](?=\s*$)", re.MULTILINE)
+_LIKE_CITATION = re.compile(r"\[(\d{1,4})\](?=\W*$)")
 _NO_WORDS = re.compile(r"[\W\d_]*")
 _ADDRESS = re.compile(r"\s*<[^<>]*>$")
 
@@ -179,12 +180,15 @@ def _lines_of_summary(text: str) -> Iterator[tuple[str, Act | None, str]]:
 
 def _split(text: str) -> Iterator[str]:
     text = text if CJK.search(text) else _WRAPPED.sub(" ", text)
-    text = _MARKS.sub("", _LINK.sub(r"\1", _BULLET.sub("", text)))
+    text = _BULLET.sub("", _BULLET.sub("", text))
+    text = _MARKS.sub("", _LINK.sub(r"\1", text.replace("[[", "[").replace("]]", "]")))
     start = 0
     for end in sentence_ends(text):
         sentence = " ".join(text[start:end].split())
         if _ABBREVIATION.search(sentence) and "\n" not in text[start:end].rstrip(" ") and end < len(text):
             continue  # it goes on
         start = end
+        # What stands at the end of a told line in such a form is ours, and so is a name in bold at its beginning.
+        sentence = _LIKE_CITATION.sub(r"(\1)", sentence).replace("**", "").lstrip("-* ")
         if not _NO_WORDS.fullmatch(sentence):
             yield sentence

@@ -9,6 +9,7 @@ from sapwood.text.names import short_hash, slug
 MANIFESTS = ".sapwood/items"
 DECISIONS = ".sapwood/decisions.jsonl"
 REPORTS = "reports"
+SUMMARY_FOLDERS = ("summaries/", "topics/", "daily/")
 
 
 def is_inside(path: str) -> bool:
