@@ -105,12 +105,17 @@ def test_killed_at_many_moments_the_work_ends_like_an_unbroken_one(folder: Path,
     assert _rows(broken, "SELECT count(*) FROM mem_tree_jobs") == [(0,)]
 
 
+def _heed_interrupts() -> None:
+    """A shell starts its background jobs with interrupts ignored, and so would be all that they start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_work_ends_on_ctrl_c_without_a_traceback(sapwood: Sapwood, folder: Path, workspace: Path) -> None:
     (folder / "plan.md").write_text(_NOTE, encoding="utf-8")
     sapwood("import", str(folder))
     process = subprocess.Popen(
-        [sys.executable, "-m", "sapwood", "work", "--workspace", str(workspace)], stderr=subprocess.PIPE, text=True
-    )
+        [sys.executable, "-m", "sapwood", "work", "--workspace", str(workspace)], stderr=subprocess.PIPE, text=True, preexec_fn=_heed_interrupts
+    )  # fmt: skip
     deadline = time.monotonic() + 60
     while _rows(workspace, "SELECT 1 FROM mem_tree_jobs"):
         assert time.monotonic() < deadline

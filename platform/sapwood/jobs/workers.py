@@ -83,12 +83,18 @@ class Workers:
 
     def __enter__(self) -> Workers:
         self._owner = Owner(self._owners)
-        with self._connection() as database:
-            self._sweep(JobStore(database))
-        for lane, number in self._lanes.items():
-            for index in range(number):
-                self._start(self._work, f"{lane}-{index}", lane)
-        self._start(self._keep, "leases", "")
+        try:
+            with self._connection() as database:
+                self._sweep(JobStore(database))
+            for lane, number in self._lanes.items():
+                for index in range(number):
+                    self._start(self._work, f"{lane}-{index}", lane)
+            self._start(self._keep, "leases", "")
+        except (
+            BaseException
+        ):  # also when somebody interrupts: threads that have begun must end before what they use is closed
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:

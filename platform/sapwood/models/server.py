@@ -22,7 +22,6 @@ from sapwood.models.wire import LOCK_NAME, SOCKET_NAME, Answer, Request, receive
 # of a second, which is for the first search only to wait.
 _SLICE, _SLICE_WHILE_ASKED = 8, 1
 _ASKED_SECONDS = 10.0
-_BACKGROUND = 10  # niceness of the threads that encode what nobody waits for
 _LOOK_SECONDS = 5.0
 _MEMORY_BYTES = 2 << 30
 
@@ -87,8 +86,6 @@ def _serve(connection: socket.socket, models: _Models) -> None:
     with connection:
         try:
             while (request := receive(connection, Request)) is not None:
-                if not request.urgent and sys.platform == "linux":  # elsewhere it would be the whole process
-                    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _BACKGROUND)
                 send(connection, models.answer(request))
         except (OSError, ValueError):
             pass  # the other side is gone; its next connection starts afresh

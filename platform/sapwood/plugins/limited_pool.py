@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import gc
+import logging
 import os
 import resource
 import signal
@@ -23,9 +24,12 @@ if TYPE_CHECKING:
 
     from pebble import ProcessPool
 
+log = logging.getLogger(__name__)
+
 __all__ = ["LimitedPool", "TaskCrashed", "TaskTimeout", "die_with_parent"]
 
 _PR_SET_PDEATHSIG = 1
+_PATIENCE_SECONDS = 10.0  # a worker that has been told to end takes a tenth of a second
 _BACKGROUND = 10  # niceness of what nobody waits for
 _RECYCLE_AFTER = 2000  # tasks of a worker before it is replaced; parsers leak
 
@@ -75,6 +79,11 @@ def _context() -> BaseContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["sapwood.plugins.converting"])
     return context
+
+
+def _end(pool: ProcessPool) -> None:
+    pool.stop()  # type: ignore[no-untyped-call]
+    pool.join()
 
 
 class LimitedPool:
@@ -144,6 +153,10 @@ class LimitedPool:
         with self._lock:
             pool, self._pool = self._pool, None
         if pool is not None:
-            pool.stop()  # type: ignore[no-untyped-call]
-            pool.join()
+            # The library's own time-out does not count once a pool is stopped; nobody waits for a worker that hangs while it starts.
+            ending = threading.Thread(target=_end, args=(pool,), name="pool-end", daemon=True)
+            ending.start()
+            ending.join(_PATIENCE_SECONDS)
+            if ending.is_alive():
+                log.warning("a worker process does not end by itself; it ends with this one")
             gc.collect()  # its semaphores are cycles, and the system's tracker complains of those that a quick exit leaves
