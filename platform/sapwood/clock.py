@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -65,11 +66,7 @@ def _machine_zone() -> tzinfo:
     name = os.environ.get("TZ", "").removeprefix(":")
     if not name and os.path.exists(_LOCALTIME):
         name = os.path.realpath(_LOCALTIME).partition("zoneinfo/")[2]
-    try:
-        return ZoneInfo(name) if name else _offset_of_today()
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return _offset_of_today()
-
-
-def _offset_of_today() -> tzinfo:
+    if name:
+        with contextlib.suppress(ZoneInfoNotFoundError, ValueError, OSError):
+            return ZoneInfo(name)
     return datetime.now().astimezone().tzinfo or UTC

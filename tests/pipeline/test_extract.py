@@ -212,3 +212,13 @@ def test_who_wrote_what_stands_in_a_chunk_is_an_entity_of_it_and_goes_with_it(me
         row[0] for row in memory.database.rows("SELECT entity_id FROM mem_tree_entity_index")
     }
     assert "person:李娜" in _entities(memory)["talk"]
+
+
+def test_an_author_that_no_parser_can_read_holds_up_no_extraction(memory: Memory) -> None:
+    with memory.database.transaction():
+        connection = ConnectionStore(memory.database).open("folder", "a", "a", 0)
+    said = Segment("s", "The rent rises to 900 euros in June.", at=_WHEN, author="anna@example.org " + "(" * 3000)
+    writer = Writer(memory.workspace, memory.database, (connection, "folder", "a", "a"))
+    writer.add(CanonicalisedSource("folder:a:0", "folder:a:0", "folder:a", Kind.EMAIL, "Rent", (said,), Metadata(timestamp=_WHEN)))  # fmt: skip
+    writer.flush()
+    assert memory.work(drain=True) == {} and "quantity:900 euros" in _entities(memory)["Rent"]

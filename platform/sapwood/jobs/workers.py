@@ -90,9 +90,8 @@ class Workers:
                 for index in range(number):
                     self._start(self._work, f"{lane}-{index}", lane)
             self._start(self._keep, "leases", "")
-        except (
-            BaseException
-        ):  # also when somebody interrupts: threads that have begun must end before what they use is closed
+        except BaseException:
+            # Also when somebody interrupts: threads that have begun must end before what they use is closed.
             self.__exit__()
             raise
         return self

@@ -23,7 +23,6 @@ from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore
 from sapwood.store.items import ItemStore
 from sapwood.store.jobs import JobRow, JobStore
-from sapwood.store.search import SearchStore
 from sapwood.text.entities import Entity
 from sapwood.workspace import Workspace
 
@@ -91,12 +90,8 @@ class ModelExtractor:
             verdict = with_importance(Kind(item.kind), score.signals, importance, chunk.token_count, names)
             items.put_assessment(chunk_id, verdict.total, verdict.signals, verdict.dropped, verdict.reason, now_ms())
             items.put_importance(chunk_id, importance, reason)
-            mentions = {
-                m.entity_id: m
-                for m in mentions_of(
-                    item, SearchStore(database).authors_of_chunk(item.item_no, chunk.seq), tuple(entities)
-                )
-            } | {m.entity_id: m for m in known}
+            found = mentions_of(database, item, chunk, tuple(entities))
+            mentions = {m.entity_id: m for m in [*found, *known]}
             index_mentions(database, item, chunk, () if verdict.dropped else mentions.values())
             days = zone(load_settings(self._workspace.config_file).timezone)
             placed = place(database, chunk_id, days, dropped=verdict.dropped)

@@ -19,7 +19,6 @@ from sapwood.plugins.limited_pool import LimitedPool, TaskCrashed, TaskTimeout
 from sapwood.store.database import Database
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
 from sapwood.store.jobs import JobRow, JobStore
-from sapwood.store.search import SearchStore
 from sapwood.workspace import Workspace
 
 __all__ = ["ChunkExtractor", "explain"]
@@ -59,9 +58,7 @@ class ChunkExtractor:
             return _poison(item, f"ends the process that examines it (exit code {error.exitcode})")
         except MemoryError:
             return _poison(item, "needs more memory to examine than it may")
-        mentions = mentions_of(
-            item, SearchStore(database).authors_of_chunk(item.item_no, chunk.seq), examination.entities
-        )
+        mentions = mentions_of(database, item, chunk, examination.entities)
         verdict = examination.assessment
         days = zone(settings.timezone)
 

@@ -90,7 +90,7 @@ def search(
     full = _full_score(postings, size[1])
     ranked = _ranked(scores)
     answer = asked.answer(store, filters, ranked) if asked else VectorAnswer("off")
-    held = max((own for _, own in rows), default=0.0)
+    held = rows[0][1] if rows else 0.0
     lifted = lifts(ranked, answer.cosines, full, held, answer.strength)
     for pid, value in lifted.items():
         scores.setdefault(pid, {})["vector"] = value

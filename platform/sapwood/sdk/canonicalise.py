@@ -105,7 +105,7 @@ def mail_segments(mails: Iterable[MailMessage]) -> tuple[tuple[Segment, ...], tu
         segments.append(Segment(mail.id, mail.text, mail.at, mail.sender, mail.ref.strip(), headers=tuple(headers)))
         for role, addresses in (("sender", (mail.sender,)), ("recipient", mail.to), ("cc", mail.cc)):
             for address in filter(None, addresses):
-                people.setdefault((role, address), _mailbox(address, role))
+                people.setdefault((role, address), mailbox(address, role))
     return tuple(segments), tuple(people.values())
 
 
@@ -126,7 +126,8 @@ def canonicalise_document(
     return CanonicalisedSource(item_id, source_id, scope, Kind.DOCUMENT, title, segments, metadata or Metadata())
 
 
-def _mailbox(text: str, role: str) -> Person:
+def mailbox(text: str, role: str = "") -> Person:
+    """The person of `Name <address>` or of an address alone; one that no parser can read is a name as it stands."""
     from email.utils import parseaddr
 
     try:

@@ -106,8 +106,7 @@ def _is_name(word: str, tag: str) -> bool:
 def _given_name(words: list[tuple[str, str]], number: int) -> int:
     """How many signs after a surname are words of one sign that say nothing else: one or two make a name."""
     taken = 0
-    for at in range(number + 1, min(number + 3, len(words))):
-        word = words[at][0]
+    for word, _ in words[number + 1 : number + 3]:
         if len(word) != 1 or not "\u3400" <= word <= "\u9fff" or word in _NO_GIVEN_NAME:
             break
         taken += 1

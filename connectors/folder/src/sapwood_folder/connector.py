@@ -314,8 +314,20 @@ class FolderConnector:
         if isinstance(found, Converted) and found.members:
             yield from self._members(ctx, listing, path, mark, file, found, scope, 1)
             return
-        item_id = listing.id_for(scope, path, digest)
-        yield self._event(item_id, path, mark, found, scope)
+        yield from self._told(listing, path, mark, found, scope)
+
+    def _told(
+        self,
+        listing: Listing,
+        path: str,
+        mark: Fingerprint,
+        found: Converted | ConvertError | None,
+        scope: str,
+        source_id: str = "",
+    ) -> Iterator[Event]:
+        """What became of a file or a member; where it cannot be read, what is stored out of it stays."""
+        item_id = listing.id_for(scope, path, mark.digest)
+        yield self._event(item_id, path, mark, found, scope, source_id)
         if isinstance(found, ConvertError):
             yield from _kept(listing, path, scope, item_id)
 
@@ -326,7 +338,7 @@ class FolderConnector:
         mark: Fingerprint,
         found: Converted | ConvertError | None,
         scope: str,
-        source_id: str = "",
+        source_id: str,
     ) -> Event:
         if found is None:
             extension = path.rpartition("/")[2].rpartition(".")[2].lower() if "." in path.rpartition("/")[2] else ""
@@ -380,12 +392,8 @@ class FolderConnector:
                 left -= sum(m.size for m in inner.members)
                 yield from self._members(ctx, listing, name, mark, file, inner, scope, depth + 1)
             else:
-                inside = replace(mark, locator=name)
                 source_id = f"{scope}:{display_path(path)}" if found.one_source else ""
-                item_id = listing.id_for(scope, name, mark.digest)
-                yield self._event(item_id, name, inside, inner, scope, source_id)
-                if isinstance(inner, ConvertError):
-                    yield from _kept(listing, name, scope, item_id)
+                yield from self._told(listing, name, replace(mark, locator=name), inner, scope, source_id)
             Path(member.path).unlink(missing_ok=True)
 
     def _member_file(self, member: Member, limits: ConvertLimits) -> ConvertFile:
