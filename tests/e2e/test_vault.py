@@ -204,6 +204,7 @@ def test_a_damaged_manifest_loses_one_item_until_the_next_import(
         "edits": 0,
         "lost": 1,
         "unclaimed": 1,
+        "summaries": 0,
     }
     assert sapwood("import", str(folder), "--json").json["counts"]["stored"] == 1
     assert sapwood("doctor", "--json").json["ok"]

@@ -33,7 +33,7 @@ def _state(workspace: Path) -> list[list[tuple[Any, ...]]]:
     """All that the work leaves behind, but for times."""
     return [
         _rows(workspace, "SELECT chunk_id, total, interaction_weight, entity_density, dropped, reason FROM mem_tree_score ORDER BY 1"),
-        _rows(workspace, "SELECT entity_id, node_id, entity_kind, surface, score, timestamp_ms FROM mem_tree_entity_index ORDER BY 1, 2"),
+        _rows(workspace, "SELECT entity_id, node_id, entity_kind, surface, score, timestamp_ms FROM mem_tree_entity_index WHERE node_kind = 'leaf' ORDER BY 1, 2"),
         _rows(workspace, "SELECT id, lifecycle_status FROM mem_tree_chunks ORDER BY 1"),
         _rows(workspace, "SELECT kind, status FROM mem_tree_jobs"),
     ]  # fmt: skip
@@ -53,7 +53,7 @@ def test_an_import_asks_for_work_and_work_fills_scores_and_entities(
     assert sapwood("work", "--drain", "--json").json == {"counts": {}}
     found = {row[0] for row in _rows(workspace, "SELECT entity_id FROM mem_tree_entity_index")}
     assert {"person:olga petrova", "email:alice@example.com", "quantity:$2,400", "datetime:2026-05-05"} <= found
-    assert _rows(workspace, "SELECT lifecycle_status FROM mem_tree_chunks") == [("admitted",)]
+    assert _rows(workspace, "SELECT lifecycle_status FROM mem_tree_chunks") == [("sealed",)]
     ((total,),) = _rows(workspace, "SELECT total FROM mem_tree_score")
     hit = sapwood("search", "Olga", "--json").json["hits"][0]
     told = sapwood("explain", hit["node_id"][:10], "--json").json

@@ -20,9 +20,10 @@ from sapwood.cli.console import (
     print_json,
     say,
 )
+from sapwood.cli.entities import entities
 from sapwood.cli.jobs import embed, explain, jobs, work
 from sapwood.cli.moments import moment
-from sapwood.cli.trees import drill, entities, recap, source, topic
+from sapwood.cli.trees import drill, recap, source, topic
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

@@ -1,4 +1,4 @@
-"""`source`, `topic`, `recap`, `drill` and `entities`: what is told of what."""
+"""`source`, `topic`, `recap` and `drill`: what is told of what."""
 
 from __future__ import annotations
 
@@ -77,29 +77,6 @@ def topic(
             print_json(response.to_json())
         else:
             show_mentions(response, memory.workspace.root)
-
-
-@click.command()
-@click.argument("text")
-@click.option(
-    "--kind", "kinds", multiple=True, help="Only of this kind, such as person, organization, location, email."
-)
-@click.option("--limit", "-n", default=20, show_default=True, help="How many.")
-@with_common_options
-def entities(text: str, kinds: tuple[str, ...], limit: int, workspace: Path | None, as_json: bool, debug: bool) -> None:
-    """People and things whose name holds TEXT, the most frequent first."""
-    with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
-        found = memory.search_entities(text, kinds=list(kinds), limit=limit)
-        if as_json:
-            print_json({"entities": [match.to_json() for match in found]})
-            return
-        for match in found:
-            say(
-                f"{match.surface}  {match.kind}, in {match.mentions} chunks"
-                + (f", last {match.last_seen[:10]}" if match.last_seen else "")
-            )
-            click.secho(f"   {match.entity_id}", fg="cyan")
-        say(f"{len(found)} {'name' if len(found) == 1 else 'names'}")
 
 
 @click.command()

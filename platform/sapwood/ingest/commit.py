@@ -21,6 +21,7 @@ from sapwood.ingest.score import fast_score
 from sapwood.sdk.sources import CanonicalisedSource, DateSource, Kind, Metadata, Segment, unescape
 from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore
+from sapwood.store.identities import IdentityStore
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
 from sapwood.store.jobs import JobStore
 from sapwood.store.summaries import SummaryStore
@@ -295,7 +296,7 @@ class Writer:
         item = plan.item
         self._items.put_item(item)
         if people := plan.prepared.source.metadata.people:
-            EntityStore(self._db).add_people(people)
+            IdentityStore(self._db).add_people(people)
         if plan.old:
             self._items.release_chunks(item.item_no)
         for chunk in plan.chunks:

@@ -16,8 +16,8 @@ from sapwood.vault.paths import DECISIONS
 from sapwood.workspace import Workspace
 
 
-def _append(workspace: Workspace, decision: str, item_id: str, **fields: Any) -> None:
-    line = {"at": iso_z(now()), "decision": decision, "item_id": item_id, **fields}
+def _append(workspace: Workspace, decision: str, **fields: Any) -> None:
+    line = {"at": iso_z(now()), "decision": decision, **fields}
     append_line(workspace.vault / DECISIONS, json.dumps(line, ensure_ascii=False))
 
 
@@ -26,7 +26,7 @@ def record_edit(workspace: Workspace, item_id: str, chunk: ChunkRow, edited: str
     _append(
         workspace,
         "edit",
-        item_id,
+        item_id=item_id,
         chunk_id=chunk.chunk_id,
         content_sha256=chunk.content_sha256,
         original=chunk.original,
@@ -36,12 +36,17 @@ def record_edit(workspace: Workspace, item_id: str, chunk: ChunkRow, edited: str
 
 def record_conflict(workspace: Workspace, item_id: str, chunk_id: str, content_sha256: str) -> None:
     """The source changed an edited chunk: the edit waits."""
-    _append(workspace, "conflict", item_id, chunk_id=chunk_id, content_sha256=content_sha256)
+    _append(workspace, "conflict", item_id=item_id, chunk_id=chunk_id, content_sha256=content_sha256)
 
 
 def record_settled(workspace: Workspace, item_id: str, chunk_id: str, choice: str) -> None:
     """A waiting edit was kept or dropped."""
-    _append(workspace, f"conflict_{choice}", item_id, chunk_id=chunk_id)
+    _append(workspace, f"conflict_{choice}", item_id=item_id, chunk_id=chunk_id)
+
+
+def record_entities(workspace: Workspace, decision: str, entity_ids: list[str], **fields: str) -> None:
+    """`entity_merge`, `entity_split` or `entity_rename`, of these ids."""
+    _append(workspace, decision, ids=entity_ids, **fields)
 
 
 def read(workspace: Workspace) -> Iterator[dict[str, Any]]:

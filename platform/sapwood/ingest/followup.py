@@ -13,24 +13,29 @@ __all__ = [
     "EMBED",
     "EXTRACT",
     "FLUSH",
+    "ROUTE",
     "SEAL",
     "TAG",
     "appending",
+    "appending_topic",
     "asking",
     "digesting",
     "embedding",
     "flushing",
     "followups",
     "resealing",
+    "routing",
     "sealing",
+    "sweeping",
     "tagging",
+    "writing_page",
 ]
 
 EXTRACT, ASK, EMBED, TAG = "extract_chunk", "extract_with_model", "embed_passages", "tag_notes"
-APPEND, SEAL, FLUSH, DIGEST = "append_buffer", "seal", "flush_stale", "digest_daily"
+APPEND, SEAL, FLUSH, DIGEST, ROUTE = "append_buffer", "seal", "flush_stale", "digest_daily", "topic_route"
 # What is further along comes first.
-_SEAL_PRIORITY, _FLUSH_PRIORITY, _APPEND_PRIORITY, _EXTRACT_PRIORITY = 20, 30, 50, 60
-_RESEAL_PRIORITY, _DIGEST_PRIORITY = 65, 95  # once all that came is in its place
+_SEAL_PRIORITY, _FLUSH_PRIORITY, _ROUTE_PRIORITY, _APPEND_PRIORITY, _EXTRACT_PRIORITY = 20, 30, 40, 50, 60
+_RESEAL_PRIORITY, _DIGEST_PRIORITY, _PAGE_PRIORITY = 65, 95, 96  # once all that came is in its place
 _ASK_PRIORITY, _EMBED_PRIORITY, _TAG_PRIORITY = 85, 80, 90
 
 
@@ -62,6 +67,30 @@ def appending(chunk_id: str, source_id: str) -> NewJob:
     return NewJob(
         APPEND, {"node": {"leaf": chunk_id}, "target": {"source": source_id}}, f"append:source:{source_id}:leaf:{chunk_id}", priority=_APPEND_PRIORITY
     )  # fmt: skip
+
+
+def appending_topic(chunk_id: str, tree_id: str) -> NewJob:
+    """The job that puts a leaf into the buffer of a topic's tree."""
+    return NewJob(
+        APPEND, {"node": {"leaf": chunk_id}, "target": {"topic": tree_id}}, f"append:topic:{tree_id}:leaf:{chunk_id}", priority=_APPEND_PRIORITY
+    )  # fmt: skip
+
+
+def routing(chunk_id: str = "", *, entity_id: str = "") -> NewJob:
+    """The job that brings a leaf into the trees of what it names, or looks whether an entity is hot."""
+    if entity_id:
+        return NewJob(ROUTE, {"entity": entity_id}, f"topic_route:entity:{entity_id}", priority=_ROUTE_PRIORITY)
+    return NewJob(ROUTE, {"node": {"leaf": chunk_id}}, f"topic_route:leaf:{chunk_id}", priority=_ROUTE_PRIORITY)
+
+
+def sweeping(date: str) -> NewJob:
+    """The job that looks once a day who has become hot, or cold."""
+    return NewJob(ROUTE, {"date": date}, f"topic_route:{date}", priority=_DIGEST_PRIORITY)
+
+
+def writing_page(tree_id: str) -> NewJob:
+    """The job that writes a topic's page; there is one at a time for each."""
+    return NewJob(ROUTE, {"page": tree_id}, f"topic_route:page:{tree_id}", priority=_PAGE_PRIORITY)
 
 
 def sealing(tree_id: str, level: int, *, upward: bool = False, force: bool = False, lane: str = "work") -> NewJob:

@@ -18,7 +18,7 @@ from sapwood.ingest.notes import PREVIEW, item_from_manifest
 from sapwood.sdk.sources import Metadata
 from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
-from sapwood.store.entities import EntityStore
+from sapwood.store.identities import IdentityStore
 from sapwood.store.items import ChunkRow, ItemStore
 from sapwood.store.jobs import JobStore
 from sapwood.vault import chunkfile
@@ -43,6 +43,7 @@ class RebuildReport:
 class _Decided:
     edits: dict[str, dict[str, Any]] = field(default_factory=dict)
     conflicts: dict[str, str] = field(default_factory=dict)
+    entities: list[dict[str, Any]] = field(default_factory=list)
 
 
 def rebuild(
@@ -62,6 +63,9 @@ def rebuild(
                 _restore(workspace, database, file, decided, claimed, report, zone)
         if progress:
             progress(report.items)
+    with database.transaction():
+        for line in decided.entities:
+            _decide(IdentityStore(database), line)
     raw = workspace.vault / "raw"
     report.unclaimed = (
         sorted(p for f in raw.rglob("*.md") if (p := f.relative_to(workspace.vault).as_posix()) not in claimed)
@@ -82,7 +86,21 @@ def _decided(workspace: Workspace) -> _Decided:
                 found.conflicts[chunk_id] = str(line["item_id"])
             case "conflict_keep" | "conflict_drop":
                 found.conflicts.pop(chunk_id, None)
+            case "entity_merge" | "entity_split" | "entity_rename" if line.get("ids"):
+                found.entities.append(line)
     return found
+
+
+def _decide(identities: IdentityStore, line: dict[str, Any]) -> None:
+    """Once more what the user decided about who is who."""
+    ids = [str(entity_id) for entity_id in line["ids"]]
+    match line["decision"]:
+        case "entity_merge":
+            identities.merge(ids)
+        case "entity_split":
+            identities.split(ids)
+        case "entity_rename":
+            identities.rename(ids[0], str(line.get("name", "")))
 
 
 def _restore(
@@ -137,7 +155,7 @@ def _restore(
         )  # fmt: skip
         found.append((chunk, (stat.st_size, stat.st_mtime_ns) if stat else (0, 0)))
     items.put_item(item)
-    EntityStore(database).add_people(Metadata.from_json(item.metadata).people)
+    IdentityStore(database).add_people(Metadata.from_json(item.metadata).people)
     for chunk, seen in found:
         items.put_chunk(item, chunk, seen, chunk.shown[:PREVIEW], item.ingested_at_ms)
         if chunk.edited is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sapwood.checks import Check, Report
 from sapwood.clock import from_ms, iso_z, now
 from sapwood.errors import DamagedStoreError, WorkspaceBusyError
+from sapwood.memory.deciding import Deciding
 from sapwood.memory.finding import Finding
 from sapwood.memory.working import Working
 from sapwood.store.connections import ConnectionStore
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Check", "Memory", "Report"]
 
 
-class Memory(Finding, Working):
+class Memory(Finding, Deciding, Working):
     """An open workspace. Use as a context manager.
 
     Args:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sapwood.errors import NotFoundError
+from sapwood.errors import NotFoundError, SapwoodError
 from sapwood.memory.base import OpenWorkspace
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from sapwood.recall.vector_leg import VectorLeg
 
 __all__ = ["Finding"]
+
+log = logging.getLogger(__name__)
 
 
 class Finding(OpenWorkspace):
@@ -116,12 +119,23 @@ class Finding(OpenWorkspace):
             near = ", ".join(match.surface for match in self.search_entities(name, limit=3))
             step = f"Perhaps you mean: {near}." if near else "`sapwood entities TEXT` looks for names that hold a text."
             raise NotFoundError(name, "nobody and nothing is called so", step)
+        self._note_question(name)
         return found
 
-    def _is_known(self, name: str) -> bool:
-        from sapwood.store.entities import EntityStore
+    def _note_question(self, name: str) -> None:
+        """What is asked for becomes hot. An answer never waits or fails for that."""
+        from sapwood.pipeline.topics import asked_for
 
-        return bool(EntityStore(self.database).resolve(name))
+        try:
+            with self.database.transaction():
+                asked_for(self.database, name)
+        except SapwoodError as error:
+            log.debug("the question was not counted: %s", error)
+
+    def _is_known(self, name: str) -> bool:
+        from sapwood.store.identities import IdentityStore
+
+        return bool(IdentityStore(self.database).resolve(name))
 
     def search_entities(self, query: str, *, kinds: list[str] | None = None, limit: int = 5) -> list[EntityMatch]:
         """People and things whose name holds a text; see `recall.topics.search_entities`."""

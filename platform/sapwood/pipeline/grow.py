@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from sapwood.clock import now, now_ms, zone
 from sapwood.config import load_settings
-from sapwood.ingest.followup import appending, flushing, resealing, sealing
+from sapwood.ingest.followup import appending, flushing, resealing, routing, sealing, sweeping
 from sapwood.jobs.outcome import Done, Err, Outcome
 from sapwood.store.database import Database
 from sapwood.store.items import ItemStore
@@ -19,6 +19,7 @@ from sapwood.trees.digest import GLOBAL, Digester, missed_digests
 from sapwood.trees.leftovers import remove_leftovers
 from sapwood.trees.seal import Sealer
 from sapwood.trees.summarising import Extractive
+from sapwood.trees.topics import append_to_topic
 from sapwood.workspace import Workspace
 
 __all__ = ["FLUSH_AGE_MS", "DigestHandler", "SealHandler", "append_buffer", "due_jobs", "flush_stale"]
@@ -28,10 +29,14 @@ FLUSH_AGE_MS = int(timedelta(days=7).total_seconds() * 1000)
 
 
 def append_buffer(job: JobRow, database: Database) -> Outcome:
-    """Put an admitted leaf into the buffer of its source's tree. One that is retired by now is in none."""
+    """Put an admitted leaf into the buffer of its source's tree, or of a topic's. One that is retired by now is in none."""
     chunk_id = str(job.payload["node"]["leaf"])
+    topic = job.payload["target"].get("topic")
 
     def write() -> None:
+        if topic is not None:
+            JobStore(database).enqueue(append_to_topic(database, str(topic), chunk_id), now_ms())
+            return
         found = ItemStore(database).with_chunk(chunk_id)
         if found is not None:
             JobStore(database).enqueue(buffer_leaf(database, *found, now_ms()), now_ms())
@@ -100,9 +105,11 @@ def open_digester(workspace: Workspace, database: Database) -> Digester:
 
 
 def due_jobs(workspace: Workspace, database: Database) -> list[NewJob]:
-    """What the clock asks for: days that are over and not told, and once a day the leaves that have waited for long."""
+    """What the clock asks for: days that are over and not told, and once a day the leaves that have waited for long, and
+    who has become hot or cold."""
     days = zone(load_settings(workspace.config_file).timezone)
-    return [flushing(now().astimezone(days).date().isoformat()), *missed_digests(database, days)]
+    today = now().astimezone(days).date().isoformat()
+    return [flushing(today), sweeping(today), *missed_digests(database, days)]
 
 
 def flush_stale(job: JobRow, database: Database) -> Outcome:
@@ -116,7 +123,7 @@ def flush_stale(job: JobRow, database: Database) -> Outcome:
     quiet = trees.quiet_leaves(now_ms() - min(age, _QUIET_MS))
 
     def write() -> None:
-        jobs = [appending(*leaf) for leaf in quiet]
+        jobs = [job for chunk_id, source_id in quiet for job in (appending(chunk_id, source_id), routing(chunk_id))]
         for tree_id in aged:
             tree = trees.tree(tree_id)
             item = ItemStore(database).find(tree.scope) if tree else None

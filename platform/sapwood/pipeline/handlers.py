@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sapwood.config import load_settings
-from sapwood.ingest.followup import APPEND, ASK, DIGEST, EMBED, EXTRACT, FLUSH, SEAL, TAG
+from sapwood.ingest.followup import APPEND, ASK, DIGEST, EMBED, EXTRACT, FLUSH, ROUTE, SEAL, TAG
 from sapwood.jobs.workers import Handler
 from sapwood.pipeline.ask_model import ModelExtractor
 from sapwood.pipeline.embed import PassageEmbedder
 from sapwood.pipeline.extract import ChunkExtractor
 from sapwood.pipeline.grow import DigestHandler, SealHandler, append_buffer, flush_stale
 from sapwood.pipeline.tag import NoteTagger
+from sapwood.pipeline.topics import TopicHandler
 from sapwood.workspace import Workspace
 
 __all__ = ["Handlers", "open_handlers"]
@@ -50,6 +51,7 @@ def open_handlers(workspace: Workspace) -> Iterator[Handlers]:
                 APPEND: append_buffer,
                 SEAL: SealHandler(workspace),
                 FLUSH: flush_stale,
+                ROUTE: TopicHandler(workspace),
                 DIGEST: DigestHandler(workspace),
             },
             {"work": workers, "model": 1},

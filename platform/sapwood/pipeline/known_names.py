@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from sapwood.store.database import Database
-from sapwood.store.entities import EntityStore
+from sapwood.store.identities import IdentityStore
 
 __all__ = ["KnownNames"]
 
@@ -40,7 +40,7 @@ class KnownNames:
             if self._count >= 0 and moment - self._looked < _FRESH_SECONDS:
                 return self._automaton
             self._looked = moment
-            store = EntityStore(database)
+            store = IdentityStore(database)
             count = store.people_count()
             if count != self._count:
                 import ahocorasick_rs

@@ -68,12 +68,14 @@ class RetrievalHit:
 
 @dataclass(frozen=True, slots=True)
 class QueryResponse:
-    """Hits, best first. `total` counts before the limit; `legs` says which ways of searching were live."""
+    """Hits, best first. `total` counts before the limit; `legs` says which ways of searching were live; `told` are summaries of all
+    that was asked for, where there are any."""
 
     hits: tuple[RetrievalHit, ...]
     total: int
     truncated: bool
     legs: dict[str, str] = field(default_factory=lambda: {"text": "live"})
+    told: tuple[RetrievalHit, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
@@ -82,4 +84,5 @@ class QueryResponse:
             "total": self.total,
             "truncated": self.truncated,
             "legs": self.legs,
+            "told": [hit.to_json() for hit in self.told],
         }

@@ -8,26 +8,32 @@ from typing import Any
 
 from sapwood.clock import from_ms, iso_z, to_ms
 from sapwood.recall.hits import PassageHit, QueryResponse, RetrievalHit
-from sapwood.recall.trees import fetch_nodes
+from sapwood.recall.trees import fetch_nodes, query_source
 from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore
-from sapwood.store.search import SearchStore
-from sapwood.text.fold import fold
+from sapwood.store.identities import IdentityStore
+from sapwood.store.trees import TreeStore, tree_id_of
+from sapwood.trees.focus import names_of, passages_naming
+from sapwood.vault.paths import topic_page_path
 
 __all__ = ["EntityMatch", "query_topic", "search_entities"]
 
 _PASSAGES = 5  # shown of a chunk
+_TOLD = 20  # nodes at the top of a topic tree
 
 
 @dataclass(frozen=True, slots=True)
 class EntityMatch:
-    """An entity: its id, its kind, an example of how it is written, how many chunks name it, and when the last of them was said."""
+    """A person or thing: its id, its kind, how it is called, how many chunks name it, and when the last of them was said; `also` are
+    the other ids that stand for the same, `page` is its topic's page in the vault, empty when it has none."""
 
     entity_id: str
     kind: str
     surface: str
     mentions: int
     last_seen: str | None
+    also: tuple[str, ...] = ()
+    page: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
@@ -37,7 +43,8 @@ class EntityMatch:
 def query_topic(
     database: Database, name: str, *, since: datetime | None = None, until: datetime | None = None, limit: int = 10
 ) -> QueryResponse:
-    """Chunks that name somebody or something, or that they wrote, the newest first; the passages that do so come with each.
+    """Chunks that name somebody or something, or that they wrote, the newest first; the passages that do so come with each. Where
+    there is a topic tree, its summaries come beside them as `told`.
 
     Args:
         database: the store.
@@ -47,43 +54,51 @@ def query_topic(
     """
     limit = limit if limit > 0 else 10
     entities = EntityStore(database)
-    ids = entities.resolve(name)
-    leaves = entities.leaves(ids, to_ms(since) if since else None, to_ms(until) if until else None)
-    names = [fold(surface) for surface in entities.surfaces(ids)]
-    hits = tuple(_with_passages(database, hit, names) for hit in fetch_nodes(database, leaves[:limit]))
-    return QueryResponse(hits, len(leaves), len(leaves) > limit)
+    ids = IdentityStore(database).resolve(name)
+    window = (to_ms(since) if since else None, to_ms(until) if until else None)
+    names = names_of(database, ids)
+    hits = tuple(
+        _with_passages(database, hit, names) for hit in fetch_nodes(database, entities.leaves(ids, *window, limit))
+    )
+    total = entities.leaf_count(ids, *window)
+    heads = sorted({IdentityStore(database).head(entity_id) for entity_id in ids})
+    trees = [tree for head in heads if (tree := TreeStore(database).tree(tree_id_of("topic", head))) is not None]
+    told = [
+        hit
+        for hit in query_source(database, trees, since=since, until=until, limit=_TOLD).hits
+        if hit.node_kind == "summary"
+    ]
+    return QueryResponse(hits, total, total > len(hits), told=tuple(told))
 
 
 def _with_passages(database: Database, hit: RetrievalHit, names: list[str]) -> RetrievalHit:
     """The chunk with those of its passages in which one of the names stands, or whose author has it."""
     found: list[PassageHit] = []
-    for row in SearchStore(database).passages_of_chunk(hit.node_id):
-        text = hit.content[row.start : row.end]
-        folded, author = fold(text), fold(row.author)
-        if any(name in author or name in folded for name in names):
-            date = iso_z(from_ms(row.timestamp_ms)) if row.timestamp_ms is not None else hit.date
-            found.append(
-                PassageHit(
-                    text.strip("\n"),
-                    row.start,
-                    row.end,
-                    date,
-                    row.author,
-                    row.page,
-                    row.source_ref,
-                    row.native_id,
-                    hit.score,
-                )
-            )
-    return replace(hit, passages=tuple(found[:_PASSAGES]))
+    for row in passages_naming(database, hit.node_id, hit.content, names)[:_PASSAGES]:
+        date = iso_z(from_ms(row.timestamp_ms)) if row.timestamp_ms is not None else hit.date
+        text = hit.content[row.start : row.end].strip("\n")
+        found.append(
+            PassageHit(text, row.start, row.end, date, row.author, row.page, row.source_ref, row.native_id, hit.score)
+        )
+    return replace(hit, passages=tuple(found))
 
 
 def search_entities(
     database: Database, query: str, *, kinds: list[str] | None = None, limit: int = 5
 ) -> list[EntityMatch]:
-    """Entities whose id or spelling holds a text, the most frequent first; at most 100."""
-    rows = EntityStore(database).search(query, kinds or [], min(max(limit, 1), 100))
-    return [
-        EntityMatch(entity_id, kind, surface, mentions, iso_z(from_ms(last)) if last is not None else None)
-        for entity_id, kind, surface, mentions, last in rows
-    ]
+    """Entities whose id or spelling holds a text, the most frequent first; at most 100. Ids that stand for the same are one."""
+    limit = min(max(limit, 1), 100)
+    identities, entities, trees = IdentityStore(database), EntityStore(database), TreeStore(database)
+    found: dict[str, EntityMatch] = {}
+    for entity_id, kind, surface, mentions, last in entities.search(query, kinds or [], 4 * limit):
+        head = identities.head(entity_id)
+        if head in found or len(found) == limit:
+            continue
+        group = identities.group([head])
+        others = tuple(other for other in group if other != entity_id)
+        tree = trees.tree(tree_id_of("topic", head))
+        found[head] = EntityMatch(
+            entity_id, kind, identities.name_of(head) if others else surface, entities.leaf_count(group, None, None) if others else mentions,
+            iso_z(from_ms(last)) if last is not None else None, others, f"wiki/{topic_page_path(head)}" if tree is not None else "",
+        )  # fmt: skip
+    return sorted(found.values(), key=lambda match: (-match.mentions, match.entity_id))

@@ -1,18 +1,19 @@
-"""The entity index: which chunk or summary mentions what, under one id for each person or thing; and who is who."""
+"""The entity index: which chunk or summary mentions what."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sapwood.store.database import Database
-from sapwood.text.entities import canonical_id
 
 __all__ = ["EntityStore", "Mention"]
 
-
-_KINDS = ("person", "organization", "location", "product", "event", "technology", "artifact", "misc", "topic", "email", "handle", "hashtag", "url")  # fmt: skip
+_NAMED = (
+    "entity_id IN (SELECT value FROM json_each(?1)) AND node_kind = 'leaf' "
+    "AND (?2 IS NULL OR timestamp_ms >= ?2) AND (?3 IS NULL OR timestamp_ms <= ?3)"
+)
 
 
 class Mention(NamedTuple):
@@ -62,45 +63,44 @@ class EntityStore:
             )
         ]
 
+    def ids_of_node(self, node_id: str) -> list[str]:
+        """The ids of what a node names."""
+        rows = self._db.rows("SELECT entity_id FROM mem_tree_entity_index WHERE node_id = ?", (node_id,))
+        return [row[0] for row in rows]
+
+    def moment_of(self, node_id: str) -> int | None:
+        """When the last thing in a node was said, as the index has it; None when nobody knows, or it names nothing."""
+        moment = self._db.value("SELECT max(timestamp_ms) FROM mem_tree_entity_index WHERE node_id = ?", (node_id,))
+        return None if moment is None else int(moment)
+
     # -- asking -------------------------------------------------------------------------------------------------------
 
-    def resolve(self, name: str) -> list[str]:
-        """The ids of everybody and everything that is called so, with all other ids that stand for the same; sorted."""
-        wanted = [canonical_id(kind, name) for kind in _KINDS]
-        if ":" in name:
-            wanted.append(name.lower())
-        rows = self._db.rows(
-            "WITH named (id) AS (SELECT value FROM json_each(?1)), "
-            "same (id) AS (SELECT id FROM named UNION SELECT a.entity_id FROM mem_tree_entity_aliases a JOIN named n ON n.id = a.alias_id WHERE a.entity_id != ''), "
-            "whole (id) AS (SELECT id FROM same UNION SELECT a.alias_id FROM mem_tree_entity_aliases a JOIN same s ON s.id = a.entity_id) "
-            "SELECT id FROM whole WHERE EXISTS (SELECT 1 FROM mem_tree_entity_index e WHERE e.entity_id = whole.id) ORDER BY id",
-            (json.dumps(wanted, ensure_ascii=False),),
-        )
-        return sorted({row[0] for row in rows} | set(self._full_names(name)))
-
-    def _full_names(self, name: str) -> list[str]:
-        """The person whose first or last name this is, with their other ids; nobody when there are several."""
-        word = " ".join(name.lower().split())
-        if not word or " " in word or ":" in word:
-            return []
-        like = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-        rows = self._db.rows(
-            "SELECT DISTINCT e.entity_id, coalesce(nullif(a.entity_id, ''), e.entity_id) FROM mem_tree_entity_index e LEFT JOIN mem_tree_entity_aliases a "
-            "ON a.alias_id = e.entity_id WHERE e.entity_kind = 'person' AND (e.entity_id LIKE ?1 ESCAPE '\\' OR e.entity_id LIKE ?2 ESCAPE '\\')",
-            (f"person:{like} %", f"person:% {like}"),
-        )
-        if len({who for _, who in rows}) != 1:
-            return []
-        return [*(entity_id for entity_id, _ in rows), rows[0][1]]
-
-    def leaves(self, entity_ids: list[str], since_ms: int | None, until_ms: int | None) -> list[str]:
+    def leaves(self, entity_ids: list[str], since_ms: int | None, until_ms: int | None, limit: int) -> list[str]:
         """Chunks that name one of these, the newest first; those without a date last, and not at all within a window."""
         rows = self._db.rows(
-            "SELECT node_id, max(timestamp_ms) AS moment FROM mem_tree_entity_index WHERE entity_id IN (SELECT value FROM json_each(?1)) AND node_kind = 'leaf' "
-            "AND (?2 IS NULL OR timestamp_ms >= ?2) AND (?3 IS NULL OR timestamp_ms <= ?3) GROUP BY node_id ORDER BY moment IS NULL, moment DESC, node_id",
-            (json.dumps(entity_ids, ensure_ascii=False), since_ms, until_ms),
+            f"SELECT node_id, max(timestamp_ms) AS moment FROM mem_tree_entity_index WHERE {_NAMED} "
+            "GROUP BY node_id ORDER BY moment IS NULL, moment DESC, node_id LIMIT ?4",
+            (json.dumps(entity_ids, ensure_ascii=False), since_ms, until_ms, limit),
         )
         return [row[0] for row in rows]
+
+    def leaf_count(self, entity_ids: list[str], since_ms: int | None, until_ms: int | None) -> int:
+        """How many chunks name one of these in a window."""
+        return int(
+            self._db.value(
+                f"SELECT count(DISTINCT node_id) FROM mem_tree_entity_index WHERE {_NAMED}",
+                (json.dumps(entity_ids, ensure_ascii=False), since_ms, until_ms),
+            )
+        )
+
+    def named_with(self, entity_ids: list[str]) -> list[tuple[str, str, int]]:
+        """`(id, kind, chunks)` of what is named in the newest two hundred chunks that name one of these, the most frequent first."""
+        ids = json.dumps(entity_ids, ensure_ascii=False)
+        return self._db.rows(
+            "SELECT e.entity_id, min(e.entity_kind), count(*) FROM mem_tree_entity_index e WHERE e.node_id IN (SELECT value FROM json_each(?1)) "
+            "AND e.entity_id NOT IN (SELECT value FROM json_each(?2)) GROUP BY e.entity_id HAVING count(*) > 1 ORDER BY count(*) DESC, e.entity_id LIMIT 100",
+            (json.dumps(self.leaves(entity_ids, None, None, 200)), ids),
+        )
 
     def surfaces(self, entity_ids: list[str]) -> list[str]:
         """How these are written, the most frequent way first."""
@@ -119,37 +119,6 @@ class EntityStore:
             "GROUP BY entity_id ORDER BY count(*) DESC, entity_id LIMIT ?3",
             (like, json.dumps(kinds), limit),
         )
-
-    # -- people ---------------------------------------------------------------------------------------------------
-
-    def add_people(self, people: Iterable[Any]) -> None:
-        """Names and addresses out of an item's metadata; a name with one address only is an alias of the address.
-
-        The outcome does not depend on the order in which items come.
-        """
-        for person in people:
-            name, address = (" ".join(str(value or "").split()) for value in (person.name, person.address))
-            if (
-                not name
-                or self._db.run("INSERT OR IGNORE INTO mem_tree_people (name, address) VALUES (?, ?)", (name, address))
-                == 0
-            ):
-                continue
-            if address:
-                # A second address makes the name ambiguous: then it stands for nobody in particular.
-                self._db.run(
-                    "INSERT INTO mem_tree_entity_aliases (alias_id, entity_id, origin) VALUES (?, ?, 'metadata') ON CONFLICT (alias_id) DO UPDATE "
-                    "SET entity_id = '' WHERE origin = 'metadata' AND entity_id != excluded.entity_id",
-                    (canonical_id("person", name), canonical_id("email", address)),
-                )
-
-    def people_count(self) -> int:
-        """How many pairs of name and address there are."""
-        return int(self._db.value("SELECT count(*) FROM mem_tree_people"))
-
-    def people_names(self) -> list[str]:
-        """Every name that an item's metadata gave, sorted."""
-        return [row[0] for row in self._db.rows("SELECT DISTINCT name FROM mem_tree_people ORDER BY name")]
 
     # -- tags in the vault ----------------------------------------------------------------------------------------
 

@@ -317,6 +317,25 @@ MIGRATIONS: tuple[str, ...] = (
         SELECT 'job:' || lower(hex(randomblob(16))), 'extract_chunk', json_object('chunk_id', id), 'extract:' || id, 'work', 60, 'ready', 0, 0
         FROM mem_tree_chunks WHERE lifecycle_status IN ('admitted', 'dropped');
     """,
+    # Topics: who and what is named, asked for and told about, and what the user calls them.
+    """
+    CREATE INDEX mem_tree_entity_index_by_time ON mem_tree_entity_index (entity_id, timestamp_ms) WHERE node_kind = 'leaf';
+    CREATE INDEX mem_tree_entity_aliases_by_entity ON mem_tree_entity_aliases (entity_id);
+    CREATE TABLE mem_tree_entity_names (entity_id TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE mem_tree_hotness (
+        entity_id TEXT PRIMARY KEY,
+        hotness REAL NOT NULL DEFAULT 0,
+        mentions INTEGER NOT NULL DEFAULT 0,
+        last_ms INTEGER NOT NULL,
+        unseen INTEGER NOT NULL DEFAULT 0
+    ) WITHOUT ROWID;
+    CREATE TABLE mem_tree_entity_queries (
+        entity_id TEXT NOT NULL,
+        day INTEGER NOT NULL,
+        hits INTEGER NOT NULL,
+        PRIMARY KEY (entity_id, day)
+    ) WITHOUT ROWID;
+    """,
 )
 
 PASSAGE_BITS = 20

@@ -173,17 +173,31 @@ class SummaryStore:
     ) -> None:
         """A node has become another one, or with None is gone: everywhere where it waits, and in every summary that tells of it,
         which is stale by that. `kinds` of trees alone."""
+        trees = f"(SELECT id FROM mem_tree_trees WHERE kind IN ({', '.join('?' * len(kinds))}))"
         if new_id is None:
-            self._db.run("DELETE FROM mem_tree_buffers WHERE node_id = ?", (old_id,))
+            self._db.run(f"DELETE FROM mem_tree_buffers WHERE node_id = ? AND tree_id IN {trees}", (old_id, *kinds))
         else:
-            self._db.run("UPDATE OR REPLACE mem_tree_buffers SET node_id = ? WHERE node_id = ?", (new_id, old_id))
-        self._db.run("UPDATE mem_tree_trees SET root_id = ? WHERE root_id = ?", (new_id, old_id))
+            self._db.run(
+                f"UPDATE OR REPLACE mem_tree_buffers SET node_id = ? WHERE node_id = ? AND tree_id IN {trees}",
+                (new_id, old_id, *kinds),
+            )
+        self._db.run(
+            f"UPDATE mem_tree_trees SET root_id = ? WHERE root_id = ? AND id IN {trees}", (new_id, old_id, *kinds)
+        )
         for parent in self.parents(old_id):
             row = self._db.row("SELECT tree_kind, child_ids_json FROM mem_tree_summaries WHERE id = ?", (parent,))
             if row is None or row[0] not in kinds:
                 continue
             children = [new_id if child == old_id else child for child in json.loads(row[1])]
             self.set_children(parent, [child for child in children if child is not None])
+
+    def take_out(self, tree_id: str, node_id: str) -> None:
+        """A tree does not tell of a node any more; others may."""
+        self._db.run("DELETE FROM mem_tree_buffers WHERE tree_id = ? AND node_id = ?", (tree_id, node_id))
+        for parent in self.parents(node_id):
+            row = self._db.row("SELECT tree_id, child_ids_json FROM mem_tree_summaries WHERE id = ?", (parent,))
+            if row is not None and row[0] == tree_id:
+                self.set_children(parent, [child for child in json.loads(row[1]) if child != node_id])
 
     def set_children(self, summary_id: str, child_ids: list[str]) -> None:
         """Other children than were told of: the summary is stale."""

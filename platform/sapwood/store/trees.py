@@ -107,6 +107,37 @@ class TreeStore:
             (root_id, level, sealed_at_ms, tree_id),
         )
 
+    def set_status(self, tree_id: str, status: str) -> None:
+        """`active`, or `archived`: what it tells can be read, and nothing comes into it."""
+        self._db.run("UPDATE mem_tree_trees SET status = ? WHERE id = ?", (status, tree_id))
+
+    def set_title(self, tree_id: str, title: str) -> None:
+        """It is called so."""
+        self._db.run("UPDATE mem_tree_trees SET title = ? WHERE id = ?", (title, tree_id))
+
+    def delete(self, tree_id: str) -> None:
+        """Remove a tree whose summaries are gone."""
+        self._db.run("DELETE FROM mem_tree_trees WHERE id = ?", (tree_id,))
+
+    def holding(self, chunk_id: str, kind: str) -> list[TreeRow]:
+        """The trees of a kind in which a chunk waits or is told of."""
+        rows = self._db.rows(
+            f"SELECT {_TREE} FROM mem_tree_trees WHERE kind = ?2 AND id IN (SELECT tree_id FROM mem_tree_buffers WHERE node_id = ?1 "
+            "UNION ALL SELECT s.tree_id FROM mem_tree_summary_children k JOIN mem_tree_summaries s ON s.id = k.summary_id WHERE k.child_id = ?1) ORDER BY id",
+            (chunk_id, kind),
+        )
+        return [TreeRow(*row) for row in rows]
+
+    def leaves_of(self, tree_id: str) -> list[str]:
+        """The chunks that wait in a tree or are told of by it, by time."""
+        rows = self._db.rows(
+            "SELECT c.id FROM mem_tree_chunks c WHERE c.id IN (SELECT node_id FROM mem_tree_buffers WHERE tree_id = ?1 "
+            "UNION ALL SELECT k.child_id FROM mem_tree_summary_children k JOIN mem_tree_summaries s ON s.id = k.summary_id WHERE s.tree_id = ?1) "
+            "ORDER BY coalesce(c.time_range_start_ms, c.timestamp_ms, 0), c.seq_in_source, c.id",
+            (tree_id,),
+        )
+        return [row[0] for row in rows]
+
     # -- buffers ------------------------------------------------------------------------------------------------------
 
     def add(self, tree_id: str, level: int, node: BufferedNode) -> bool:

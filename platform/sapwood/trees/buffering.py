@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sapwood.ingest.followup import appending, resealing, sealing
+from sapwood.ingest.followup import appending, resealing, routing, sealing
 from sapwood.store.database import Database
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
 from sapwood.store.jobs import NewJob
@@ -37,9 +37,14 @@ def should_seal(level: int, nodes: int, tokens: int) -> bool:
 def place_leaf(database: Database, item: ItemRow, chunk: ChunkRow, *, dropped: bool) -> list[NewJob]:
     """What follows for the trees when a chunk has been examined. Its rows have been written."""
     if not dropped:
-        if chunk.lifecycle in ("buffered", "sealed") or _is_open(database, item, chunk):
+        if _is_open(database, item, chunk):
             return []
-        return [appending(chunk.chunk_id, item.source_id)]
+        routed = routing(chunk.chunk_id)
+        return (
+            [routed]
+            if chunk.lifecycle in ("buffered", "sealed")
+            else [appending(chunk.chunk_id, item.source_id), routed]
+        )
     jobs = finish_document(database, item)
     if chunk.lifecycle in ("buffered", "sealed"):  # it said more before it was edited
         SummaryStore(database).replace_node(chunk.chunk_id, None)

@@ -15,16 +15,18 @@ from sapwood.trees import calendar
 from sapwood.vault import frontmatter
 from sapwood.vault.chunkfile import body_sha256
 from sapwood.vault.files import write_atomically
-from sapwood.vault.paths import REPORTS, digest_path
+from sapwood.vault.links import link_to
+from sapwood.vault.paths import REPORTS, digest_path, topic_page_path
 from sapwood.workspace import Workspace
 
 __all__ = ["write_home"]
 
-_DAYS, _SOURCES, _REPORTS = 7, 30, 5
+_DAYS, _SOURCES, _TOPICS, _REPORTS = 7, 30, 50, 5
 _SETTINGS = {
     "graph.json": {
         "colorGroups": [
             {"query": "path:daily", "color": {"a": 1, "rgb": 14725458}}, {"query": "path:summaries", "color": {"a": 1, "rgb": 5431378}},
+            {"query": "path:topics", "color": {"a": 1, "rgb": 10040012}},
             {"query": "path:raw", "color": {"a": 1, "rgb": 8421504}},
         ]
     },
@@ -61,18 +63,15 @@ def _body(workspace: Workspace, database: Database) -> str:
         lines += ["## Days", "", *(f"- [[{key}]]" for key in [*days, *longer]), ""]
     sources = [row for row in TreeStore(database).overview() if row["root"] and row["level"]][:_SOURCES]
     paths = {row["scope"]: SummaryStore(database).path_of(row["root"]) for row in sources}
-    told = [
-        f"- [[{PurePosixPath(path).stem}|{_plain(row['title'])}]]" for row in sources if (path := paths[row["scope"]])
-    ]
+    told = [f"- {link_to(PurePosixPath(path).stem, row['title'])}" for row in sources if (path := paths[row["scope"]])]
     if told:
         lines += ["## Sources", "", *told, ""]
+    topics = [tree for tree in TreeStore(database).trees("topic") if tree.status == "active"][:_TOPICS]
+    if topics:
+        pages = [f"- {link_to(PurePosixPath(topic_page_path(tree.scope)).stem, tree.title)}" for tree in topics]
+        lines += ["## Topics", "", *pages, ""]
     folder = workspace.vault / REPORTS
     reports = sorted((file.stem for file in folder.glob("*.md")), reverse=True)[:_REPORTS] if folder.is_dir() else []
     if reports:
         lines += ["## Imports", "", *(f"- [[{name}]]" for name in reports), ""]
     return "\n".join(lines)
-
-
-def _plain(title: str) -> str:
-    """A title that can stand in a link."""
-    return " ".join(title.translate({ord(sign): " " for sign in "[]|#^"}).split()) or "…"

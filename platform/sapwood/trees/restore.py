@@ -20,6 +20,7 @@ from sapwood.trees import calendar
 from sapwood.trees.buffering import buffer_node, container_of, is_document
 from sapwood.trees.nodes import load_nodes
 from sapwood.trees.seal import summary_id_of
+from sapwood.trees.topic_page import restore_topics
 from sapwood.vault import summaryfile
 from sapwood.vault.chunkfile import body_sha256
 from sapwood.vault.paths import digest_path, summary_path
@@ -27,7 +28,7 @@ from sapwood.workspace import Workspace
 
 __all__ = ["restore_trees"]
 
-_PLACES = ("summaries/*/L*.md", "daily/*.md")
+_PLACES = ("summaries/*/L*.md", "topics/*/L*.md", "daily/*.md")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ def restore_trees(workspace: Workspace, database: Database) -> tuple[int, list[t
         except (OSError, KeyError, TypeError, ValueError) as error:
             lost.append((path, f"cannot be used ({error}); what it told is told anew"))
     with database.transaction():
+        lost += restore_topics(workspace, database)
         kept = _Restoring(database, lost).put(found)
     return kept, lost
 
@@ -73,7 +75,7 @@ def _read(path: str, file: Path) -> _Found:
     scope = str(fields["tree_scope"])
     if row.tree_kind == "global":
         right = digest_path(file.stem) if calendar.level_of(file.stem) == row.level else ""
-    elif row.tree_kind == "source":
+    elif row.tree_kind in ("source", "topic"):
         right = summary_path(row.tree_kind, scope, row.level, row.summary_id)
     else:
         raise ValueError(f"is of a tree of the unknown kind {row.tree_kind!r}")
@@ -90,7 +92,7 @@ class _Restoring:
         self._lost = lost
         self._trees, self._summaries, self._items = TreeStore(database), SummaryStore(database), ItemStore(database)
         self._known: dict[str, SummaryRow] = {}
-        self._told: set[str] = set()
+        self._told: set[tuple[str, str]] = set()
         self._places: dict[str, int] = {}
 
     def put(self, found: list[_Found]) -> int:
@@ -111,14 +113,14 @@ class _Restoring:
                 for child in one.row.child_ids
                 if child in self._known or self._items.with_chunk(child) is not None
             ]
-            if one.row.summary_id in self._known or (one.row.tree_kind == "source" and self._told.intersection(held)):
+            if one.row.summary_id in self._known or any((_realm(one.row), child) in self._told for child in held):
                 self._lost.append((one.row.path, "tells of what another summary tells of; it was left alone"))
             elif held:
                 self._put_one(one, held)
         jobs: list[NewJob] = [resealing()] if self._summaries.any_stale() else []
         tops: dict[str, list[SummaryRow]] = {}
         for row in self._known.values():
-            if row.tree_kind == "source" and row.summary_id not in self._told:
+            if row.tree_kind != "global" and (_realm(row), row.summary_id) not in self._told:
                 tops.setdefault(row.tree_id, []).append(row)
         for tree_id, rows in tops.items():
             jobs += self._wait_again(tree_id, rows)
@@ -138,7 +140,8 @@ class _Restoring:
             self._set_roots(row.tree_id, leaves)
             self._trees.set_lifecycle(leaves, "sealed")
             self._trees.set_parent(held, row.summary_id)
-            self._told.update(held)
+        if row.tree_kind != "global":
+            self._told.update((_realm(row), child) for child in held)
             if row.summary_id != summary_id_of(row.tree_id, row.level, load_nodes(self._db, held)):
                 self._summaries.set_stale(row.summary_id)  # a day is told anew when its chunks have been examined
         tree = self._trees.tree(row.tree_id)
@@ -166,7 +169,7 @@ class _Restoring:
         """Summaries that no other one tells of go back into the buffers: a finished document's root into its folder's."""
         tree = self._trees.tree(tree_id)
         assert tree is not None
-        item = self._items.find(tree.scope)
+        item = self._items.find(tree.scope) if tree.kind == "source" else None
         is_finished = item is not None and is_document(item) and len(tops) == 1 and self._trees.is_sealed(item.item_no)
         jobs: list[NewJob] = []
         for row in tops:
@@ -179,6 +182,11 @@ class _Restoring:
                 node = BufferedNode(row.summary_id, row.tokens, moment, self._places[row.summary_id], row.sealed_at_ms)
                 jobs += buffer_node(self._trees, tree_id, row.level, node)
         return jobs
+
+
+def _realm(row: SummaryRow) -> str:
+    """Within what a node is told of once: all sources together, or one topic."""
+    return row.tree_id if row.tree_kind == "topic" else row.tree_kind
 
 
 def _mention(entity_id: str) -> Mention:

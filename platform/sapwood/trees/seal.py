@@ -23,6 +23,7 @@ from sapwood.text.fold import index_text
 from sapwood.text.tokens import count_tokens
 from sapwood.trees.buffering import FANOUT, INPUT_TOKENS, buffer_node, container_of, should_seal
 from sapwood.trees.files import summary_text, write_file, write_parents
+from sapwood.trees.focus import focused, names_of
 from sapwood.trees.nodes import Node, load_nodes
 from sapwood.trees.summarising import Summariser, cited
 from sapwood.vault.chunkfile import body_sha256
@@ -147,22 +148,23 @@ class Sealer:
 
     def _summary(self, tree: TreeRow, level: int, nodes: Sequence[Node]) -> tuple[SummaryRow, list[Mention]]:
         mentions = merged_mentions(nodes)
+        told = focused(self._db, nodes, names_of(self._db, [tree.scope])) if tree.kind == "topic" else nodes
         surfaces = [mention.surface for mention in mentions]
-        body = self._summariser.summarise([node.part(tree.title) for node in nodes], surfaces)
+        body = self._summariser.summarise([node.part(tree.title) for node in told], surfaces)
         if not body:  # nothing in them is a sentence: their titles say what they are
             body = "\n\n".join(cited(node.title or node.node_id, number) for number, node in enumerate(nodes, 1))
         ranges = [node.range_ms for node in nodes if node.range_ms]
         range_ms = (min(r[0] for r in ranges), max(r[1] for r in ranges)) if ranges else None
-        told = [m for m in mentions if m.surface in body][:_MOST_ENTITIES]
+        named = [m for m in mentions if m.surface in body][:_MOST_ENTITIES]
         summary_id = summary_id_of(tree.tree_id, level, nodes)
         title = " · ".join(part for part in (tree.title, span_title(range_ms, self._zone)) if part)
         row = SummaryRow(
             summary_id, tree.tree_id, tree.kind, level, None, tuple(node.node_id for node in nodes), title, body, count_tokens(body),
-            tuple(m.entity_id for m in told), tuple(sorted({tag for node in nodes for tag in node.tags})), range_ms,
+            tuple(m.entity_id for m in named), tuple(sorted({tag for node in nodes for tag in node.tags})), range_ms,
             max((node.score for node in nodes), default=0.0), now_ms(), self._summariser.name, False,
             summary_path(tree.kind, tree.scope, level, summary_id), body_sha256(body),
         )  # fmt: skip
-        return row, told
+        return row, named
 
     def _write_file(
         self, tree: TreeRow, summary: SummaryRow, nodes: Sequence[Node], mentions: Sequence[Mention]

@@ -52,6 +52,11 @@ def summary_path(tree_kind: str, scope: str, level: int, summary_id: str) -> str
     return f"{folder}/{source_slug(scope)}/L{level}-{summary_id.rpartition(':')[2][:16]}.md"
 
 
+def topic_page_path(scope: str) -> str:
+    """`topics/<scope-slug>.md`"""
+    return f"topics/{source_slug(scope)}.md"
+
+
 def digest_path(key: str) -> str:
     """`daily/<day, week, month or year>.md`"""
     return f"daily/{key}.md"
