@@ -61,6 +61,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             description="Better extractors of names, by commas: spacy (English), lac (Chinese); each a package of its own."
         ),
     ] = ""
+    forgotten_days: Annotated[
+        int, Meta(ge=0, le=3650, description="How many days what was forgotten can be brought back.")
+    ] = 30
     lock_wait_seconds: Annotated[float, Meta(ge=0, description="How long a command waits for another that writes.")] = (
         15.0
     )

@@ -12,6 +12,7 @@ from sapwood.checks import Check, Report
 from sapwood.config import Settings
 from sapwood.errors import PluginError, StoreError
 from sapwood.ingest.edits import how_to_settle, rewrite_items
+from sapwood.ingest.forgotten import Forgotten
 from sapwood.plugins.loader import PluginInfo, list_plugins, load_plugin
 from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
@@ -42,6 +43,16 @@ def status(workspace: Workspace, database: Database, settings: Settings) -> Repo
         Check("redacted", True, f"{sum((found := SearchStore(database).redactions()).values())} secrets cut out", facts={"classes": found}),
         Check("edited by hand", True, f"{facts['edited_chunks']} chunks", facts={"chunks": facts["edited_chunks"]}),
     ]  # fmt: skip
+    for receipt in Forgotten(workspace).receipts():
+        if receipt.state == "begun":
+            checks.append(
+                Check(
+                    f"forgetting {receipt.number}",
+                    False,
+                    f"was interrupted; it began at {receipt.at}",
+                    "Run the same `sapwood forget` again.",
+                )
+            )
     for chunk_id, item_id, _, edited in ItemStore(database).conflicts():
         checks.append(
             Check(

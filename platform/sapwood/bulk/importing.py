@@ -168,6 +168,10 @@ def add_run(report: ImportReport, run: RunReport, database: Database, *, list_un
             f"{run.held} stored items were not found any more. That is so many that nothing was removed: "
             "check the folder, then run the import again with --confirm-deletes."
         )
+    if run.forgotten:
+        report.messages.append(
+            f"{run.forgotten} {'item was' if run.forgotten == 1 else 'items were'} not taken in: you had them forgotten (`sapwood forget --list`)."
+        )
     for outcome in run.outcomes:
         items = (
             [{"item_id": outcome.item_id, "title": outcome.title, "chunks": outcome.chunks}]

@@ -15,6 +15,7 @@ from sapwood.clock import now_ms
 from sapwood.ingest import decisions
 from sapwood.ingest.clean import clean
 from sapwood.ingest.followup import followups
+from sapwood.ingest.forgotten import Forgotten
 from sapwood.ingest.notes import PREVIEW, chunk_text, manifest_text
 from sapwood.ingest.prepare import ItemView, PreparedChunk, PreparedItem, dump, prepare, segments_from_rows
 from sapwood.ingest.score import fast_score
@@ -38,7 +39,7 @@ BATCH_BYTES = 8 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What became of an item: `stored` or `unchanged`, under its redacted id and title."""
+    """What became of an item: `stored`, `unchanged`, or `forgotten` when it may not come back; under its redacted id and title."""
 
     item_id: str
     outcome: str
@@ -87,6 +88,7 @@ class Writer:
         self._zone = zone
         self._owner = owner
         self._redaction = Redaction(personal)
+        self._forgotten = Forgotten(workspace)
         self._items = ItemStore(database)
         self._plans: dict[str, _Plan] = {}
         self._removals: dict[str, ItemRow] = {}
@@ -110,16 +112,34 @@ class Writer:
         if item_id in self._plans or item_id in self._removals:
             self.flush()
         old = self._items.find(item_id)
-        mark = source.metadata.fingerprint
         if old and old.revision and old.revision == source.metadata.revision and not source.metadata.merge:
             self._touch(old, source, redaction)
             return Stored(item_id, "unchanged", old.title, 0)
         source = clean(source, redaction, self._owner)
+        if self._forgotten:
+            kept = self._forgotten.kept_of(source)
+            if kept is None:
+                if not source.metadata.merge:
+                    self.remove(item_id)
+                return Stored(item_id, "forgotten", "", 0)
+            source = kept
         if source.metadata.merge:
             source = self._merged(old, source)
+        return self.store(source, dict(redaction.counts))
+
+    def store(self, source: CanonicalisedSource, redactions: dict[str, int] | None = None) -> Stored:
+        """Take in an item that is clean and whole, in place of the version that there is; written at the next `flush`.
+
+        Equal content and metadata write nothing but a moved or touched original.
+        """
+        item_id = source.item_id
+        if item_id in self._plans or item_id in self._removals:
+            self.flush()
+        old = self._items.find(item_id)
+        mark = source.metadata.fingerprint
         prepared = prepare(source, self._zone)
         if old and (old.content_sha256, old.metadata_sha256) == (prepared.content_sha256, prepared.metadata_sha256):
-            self._touch(old, source, redaction)
+            self._touch(old, source, self._redaction)
             return Stored(item_id, "unchanged", old.title, len(prepared.chunks))
         now = now_ms()
         number = old.item_no if old else self._next_number
@@ -135,7 +155,7 @@ class Writer:
             size=mark.size if mark else 0, mtime_ns=mark.mtime_ns if mark else 0, digest=mark.digest if mark else "",
             ingested_at_ms=old.ingested_at_ms if old else now, updated_at_ms=now,
         )  # fmt: skip
-        self._plans[item_id] = self._plan(item, prepared, old, dict(redaction.counts), now)
+        self._plans[item_id] = self._plan(item, prepared, old, redactions or {}, now)
         self._bytes += len(prepared.text) * 2
         return Stored(item_id, "stored", item.title, len(prepared.chunks), source.metadata.warnings)
 

@@ -6,7 +6,7 @@ An edit's line keeps the original beside the user's version, since the chunk's f
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from sapwood.clock import iso_z, now
@@ -66,8 +66,22 @@ def read(workspace: Workspace) -> Iterator[dict[str, Any]]:
 
 def forget_items(workspace: Workspace, item_ids: set[str]) -> None:
     """Take out every line about these items: their texts are deleted, so no copy may stay here."""
+    _keep(workspace, lambda line: line.get("item_id") not in item_ids)
+
+
+def forget_lines(workspace: Workspace, holds: Callable[[str], bool]) -> None:
+    """Take out every line in which one of the texts is to be forgotten."""
+    _keep(workspace, lambda line: not any(holds(text) for text in _texts(line)))
+
+
+def _texts(line: dict[str, Any]) -> list[str]:
+    values = [part for value in line.values() for part in (value if isinstance(value, list) else [value])]
+    return [value for value in values if isinstance(value, str)]
+
+
+def _keep(workspace: Workspace, stays: Callable[[dict[str, Any]], bool]) -> None:
     lines = list(read(workspace))
-    kept = [line for line in lines if line.get("item_id") not in item_ids]
+    kept = [line for line in lines if stays(line)]
     if len(kept) != len(lines):
         write_atomically(
             workspace.vault / DECISIONS, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in kept)

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from sapwood.memory.base import OpenWorkspace
+
+if TYPE_CHECKING:
+    from sapwood.forgetting.choosing import Affected, Choice
+    from sapwood.forgetting.undoing import Undone
+    from sapwood.ingest.forgotten import Receipt
 
 __all__ = ["Deciding"]
 
@@ -30,3 +37,63 @@ class Deciding(OpenWorkspace):
 
         with self.workspace.writer_lock(self.settings.lock_wait_seconds):
             return rename_entity(self.workspace, self.database, name, new)
+
+    # -- forgetting -----------------------------------------------------------------------------------------------------
+
+    def to_forget(self, target: str | None = None, *, match: str | None = None) -> tuple[Choice, list[Affected]]:
+        """What would go if an item, a source, somebody, or a text were forgotten; nothing is changed.
+
+        Args:
+            target: the id of an item or chunk, a source's name, or that of a person or thing.
+            match: or a text, wherever it stands.
+
+        Raises:
+            NotFoundError, ConfigurationError: see `forgetting.choosing.choose`.
+        """
+        from sapwood.forgetting.choosing import affected_items, choose
+
+        choice = choose(self.database, target, match)
+        return choice, list(affected_items(self.database, choice))
+
+    def forget(self, target: str | None = None, *, match: str | None = None, purge: bool = False) -> dict[str, Any]:
+        """Forget it: out of items, indexes, vectors, trees, the vault and decisions, and it does not come back with the next sync.
+
+        Args:
+            target, match: as for `to_forget`.
+            purge: at once and for good; otherwise it can be brought back for `forgotten_days`.
+
+        Returns:
+            `receipt` (its number), `counts` of what went, `left`: where the text can still be read, such as in notes of your own.
+        """
+        from sapwood.forgetting.acting import Forgetting, holds_any, places_of
+        from sapwood.forgetting.purging import purge as wipe
+        from sapwood.forgetting.purging import still_there
+        from sapwood.ingest.edits import recover, scanning_vault
+
+        with self.workspace.writer_lock(self.settings.lock_wait_seconds):
+            recover(self.workspace, self.database)
+            for _ in scanning_vault(self.workspace, self.database, self.zone, personal=self.settings.redact_personal):
+                pass  # what was edited by hand is seen first
+            choice, affected = self.to_forget(target, match=match)
+            forgetting = Forgetting(self.workspace, self.database, self.zone, self.settings.owner)
+            outcome = forgetting.forget(choice, affected, keep=not purge)
+            left: list[str] = []
+            if purge:
+                left = wipe(
+                    self.workspace, self.database, outcome.number, holds_any(choice, affected), places_of(affected)
+                )
+                left += still_there(self.workspace, self.database, holds_any(choice, affected))
+        return {"receipt": outcome.number, "counts": outcome.counts, "purged": purge, "left": left}
+
+    def forgotten(self) -> list[Receipt]:
+        """Everything that was forgotten; those in the state `kept` can be brought back."""
+        from sapwood.forgetting.undoing import receipts
+
+        return receipts(self.workspace)
+
+    def remember(self, receipt: str) -> Undone:
+        """Bring back what a receipt took; see `forgetting.undoing.undo`."""
+        from sapwood.forgetting.undoing import undo
+
+        with self.workspace.writer_lock(self.settings.lock_wait_seconds):
+            return undo(self.workspace, self.database, receipt, self.zone, self.settings.owner)

@@ -42,8 +42,22 @@ class _DailyClock:
                 )  # another program holds the database; next time
                 return False
             self._day = today
+            self._let_go()
             wake()
         return False
+
+    def _let_go(self) -> None:
+        """What was forgotten and kept for long enough goes for good; another day, when somebody writes just now."""
+        from sapwood.forgetting.undoing import purge_due
+
+        memory = self._memory
+        if not (memory.workspace.root / "trash" / "forgotten").is_dir():
+            return
+        try:
+            with memory.workspace.writer_lock(0):
+                purge_due(memory.workspace, memory.database, memory.settings.forgotten_days)
+        except WorkspaceBusyError as error:
+            log.warning("what was forgotten is kept for another day: %s", error)
 
 
 class Working(OpenWorkspace):

@@ -197,6 +197,11 @@ class VectorStore:
             removed += len(gone)
         return removed
 
+    def wipe(self) -> None:
+        """Write the file anew without anything that was ever deleted."""
+        self._db.run("VACUUM vectors")
+        self._db.run("PRAGMA vectors.wal_checkpoint(TRUNCATE)")
+
     def missing(self, model: Model, below: int, limit: int) -> list[tuple[int, int]]:
         """`(passage_id, text_hash)` of passages without a vector, the newest first, from below an id on."""
         return self._db.rows(

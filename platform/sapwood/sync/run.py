@@ -17,6 +17,7 @@ from sapwood.clock import now_ms
 from sapwood.credentials import resolve
 from sapwood.errors import SapwoodError
 from sapwood.ingest.commit import Stored, Writer
+from sapwood.ingest.forgotten import Forgotten
 from sapwood.ingest.prepare import warm_up
 from sapwood.plugins.process import ConnectorProcess, KvSet, RunSettings
 from sapwood.sdk.connector import PullRequest
@@ -74,7 +75,7 @@ class RunReport:
     """The end of a run.
 
     `status` is done, partial (a listing was not whole), cancelled or failed; `message` says why. `held` is the number of
-    removals that wait for `--confirm-deletes`.
+    removals that wait for `--confirm-deletes`; `forgotten` are items that came and may not come back.
     """
 
     connection: Connection
@@ -83,6 +84,7 @@ class RunReport:
     message: str = ""
     outcomes: list[ItemOutcome] = field(default_factory=list)
     unchanged: int = 0
+    forgotten: int = 0
     removed: list[str] = field(default_factory=list)
     held: int = 0
     counts: Counter[str] = field(default_factory=Counter)
@@ -120,6 +122,7 @@ class Run:
             personal=personal,
         )
         self._redaction = Redaction(personal)
+        self._forgotten = Forgotten(workspace)
         self._seen: set[str] = set()
         self._complete: list[str] = []
         self._issues: list[Issue] = []
@@ -267,6 +270,9 @@ class Run:
         self._seen.add(stored.item_id)
         if stored.item_id in self._known_issues:
             self._solved.append(stored.item_id)
+        if stored.outcome == "forgotten":  # counted, never named
+            self._report.forgotten += 1
+            return
         locator = self._redaction.identifier(mark.locator) if mark else stored.item_id
         if stored.outcome == "unchanged":
             self._report.unchanged += 1
@@ -289,6 +295,10 @@ class Run:
         else:
             state, code, retryable, message, next_step = "skipped", "skipped", False, redact(event.reason), ""
         item_id = self._redaction.identifier(event.item_id)
+        if self._forgotten.has_item(item_id):
+            self._seen.add(item_id)
+            self._report.forgotten += 1
+            return
         size, mtime_ns, digest = (mark.size, mark.mtime_ns, mark.digest) if mark else (0, 0, "")
         issue = Issue(
             item_id,
@@ -349,6 +359,7 @@ class Run:
         counts = Counter(outcome.state for outcome in self._report.outcomes)
         counts["unchanged"] = self._report.unchanged
         counts["removed"] = len(self._report.removed)
+        counts["forgotten"] = self._report.forgotten
         self._report.counts = counts
 
     def _flush(self, also: Any = None) -> None:

@@ -168,7 +168,8 @@ class Digester:
         if made is not None and not self._is_current(key, made.row.summary_id):
             raise Superseded
         old = next(iter(self._summaries.at_paths([digest_path(key)])), None)
-        if old == (made.row.summary_id if made else None):
+        held = self._summaries.get(old) if old is not None else None
+        if (held and (held.summary_id, held.sha256)) == (made and (made.row.summary_id, made.row.sha256)):
             if old is not None:
                 self._summaries.set_fresh(old)
             return

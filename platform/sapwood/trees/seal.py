@@ -131,15 +131,19 @@ class Sealer:
             now = self._summaries.get(old.summary_id)
             if now is None or now.child_ids != old.child_ids:
                 raise Superseded
-            if summary.summary_id == old.summary_id:  # as it was before
+            if (summary.summary_id, summary.sha256) == (old.summary_id, old.sha256):  # as it was before
                 self._summaries.set_fresh(old.summary_id)
                 return
+            if summary.summary_id == old.summary_id:  # the same is told otherwise
+                self._summaries.delete(old.summary_id)
             self._put(tree, summary, mentions)
             if tree.kind == "source":
                 self._trees.set_parent([node.node_id for node in nodes], summary.summary_id)
+                self._trees.set_parent([summary.summary_id], old.parent_id)
                 write_parents(self._workspace, self._db, summary.child_ids)
             self._summaries.replace_node(old.summary_id, summary.summary_id)
-            self._remove(old.summary_id)
+            if summary.summary_id != old.summary_id:
+                self._remove(old.summary_id)
             self._write_file(tree, summary, nodes, mentions)
 
         return write

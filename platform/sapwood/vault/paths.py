@@ -8,6 +8,8 @@ from sapwood.text.names import short_hash, slug
 
 MANIFESTS = ".sapwood/items"
 DECISIONS = ".sapwood/decisions.jsonl"
+FORGOTTEN = ".sapwood/forgotten.jsonl"
+FORGOTTEN_KEY = ".sapwood/forgotten.key"
 REPORTS = "reports"
 SUMMARY_FOLDERS = ("summaries/", "topics/", "daily/")
 

@@ -1,0 +1,128 @@
+"""What is left of forgotten things in rows beside those of items: found, taken out, and wiped off the disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+from sapwood.store.database import Database
+from sapwood.store.packing import unpack
+
+__all__ = ["ForgettingStore"]
+
+Holds = Callable[[str], bool]
+
+# Rows that go when one of their texts is to be forgotten: table, key, columns.
+_ROWS = (
+    ("mem_tree_people", ("name", "address"), ("name", "address")),
+    ("mem_tree_entity_aliases", ("alias_id",), ("alias_id", "entity_id")),
+    ("mem_tree_entity_names", ("entity_id",), ("entity_id", "name")),
+    ("mem_tree_hotness", ("entity_id",), ("entity_id",)),
+    ("mem_tree_entity_queries", ("entity_id", "day"), ("entity_id",)),
+    ("mem_tree_entity_index", ("entity_id", "node_id"), ("entity_id", "surface")),
+    ("mem_tree_item_issues", ("item_id",), ("item_id", "scope", "message", "locator")),
+    ("mem_tree_redactions", ("source_id", "class"), ("source_id",)),
+    ("mem_tree_edit_conflicts", ("chunk_id",), ("item_id",)),
+    ("mem_tree_jobs", ("job_no",), ("payload_json",)),
+)
+# Texts that are blanked in rows that stay.
+_TEXTS = (("mem_tree_jobs", "job_no", "last_error"), ("mem_tree_runs", "run_id", "message"))
+_PACKED = {
+    "mem_tree_chunk_bodies": ("original", "edited"),
+    "mem_tree_summaries": ("body",),
+    "mem_tree_edit_conflicts": ("original", "edited"),
+}
+
+
+class ForgettingStore:
+    """Queries over one connection; the caller holds the transaction where it writes."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def scrub(self, holds: Holds) -> int:
+        """Remove rows that hold what is to be forgotten, outside of items, chunks and summaries; how many."""
+        gone = 0
+        for table, key, columns in _ROWS:
+            rows = self._db.rows(f"SELECT {', '.join((*key, *columns))} FROM {table}")
+            wrong = [
+                row[: len(key)] for row in rows if any(holds(text) for text in row[len(key) :] if isinstance(text, str))
+            ]
+            where = " AND ".join(f"{column} = ?" for column in key)
+            self._db.run_many(f"DELETE FROM {table} WHERE {where}", wrong)
+            gone += len(wrong)
+        for table, name, column in _TEXTS:
+            rows = self._db.rows(f"SELECT {name}, {column} FROM {table} WHERE {column} != ''")
+            self._db.run_many(
+                f"UPDATE {table} SET {column} = '' WHERE {name} = ?", [(row[0],) for row in rows if holds(row[1])]
+            )
+        return gone
+
+    def drop_idle_trees(self) -> int:
+        """Remove trees of sources and topics that tell of nothing any more; how many."""
+        return self._db.run(
+            "DELETE FROM mem_tree_trees WHERE kind != 'global' AND NOT EXISTS (SELECT 1 FROM mem_tree_buffers b WHERE b.tree_id = mem_tree_trees.id) "
+            "AND NOT EXISTS (SELECT 1 FROM mem_tree_summaries s WHERE s.tree_id = mem_tree_trees.id) "
+            "AND NOT EXISTS (SELECT 1 FROM mem_tree_items i WHERE i.source_id = mem_tree_trees.scope) "
+            "AND (root_id IS NULL OR NOT EXISTS (SELECT 1 FROM mem_tree_chunks c WHERE c.id = root_id))"
+        )
+
+    def left(self, holds: Holds) -> dict[str, int]:
+        """In how many rows of which tables a text still stands: every text of every table is looked at."""
+        found: dict[str, int] = {}
+        for table, columns in self._text_columns():
+            packed = _PACKED.get(table, ())
+            for row in self._db.each(f"SELECT {', '.join((*columns, *packed))} FROM {table}"):
+                texts = [*row[: len(columns)], *(unpack(body) for body in row[len(columns) :] if body is not None)]
+                if any(isinstance(text, str) and holds(text) for text in texts):
+                    found[table] = found.get(table, 0) + 1
+        return found
+
+    def _text_columns(self) -> Iterator[tuple[str, list[str]]]:
+        names = self._db.rows(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'mem!_tree!_%' ESCAPE '!' AND name NOT LIKE '%!_fts%' ESCAPE '!'"
+        )
+        for (table,) in names:
+            columns = [
+                row[0] for row in self._db.rows("SELECT name FROM pragma_table_info(?) WHERE type = 'TEXT'", (table,))
+            ]
+            if columns or table in _PACKED:
+                yield table, columns
+
+    def wipe(self) -> bool:
+        """Write the file anew without anything that was ever deleted; False when another program kept that from being done."""
+        for table in ("mem_tree_passages_fts", "mem_tree_summaries_fts"):
+            self._db.run(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+        self._db.run("VACUUM")
+        row = self._db.row("PRAGMA wal_checkpoint(TRUNCATE)")
+        return row is not None and row[0] == 0
+
+    def items_of(self, item_ids: list[str]) -> list[int]:
+        """Numbers of the items that are there, in the order of their ids."""
+        rows = self._db.rows(
+            "SELECT item_no FROM mem_tree_items WHERE item_id IN (SELECT value FROM json_each(?)) ORDER BY item_id",
+            (json.dumps(item_ids),),
+        )
+        return [row[0] for row in rows]
+
+    def item_numbers(self) -> list[int]:
+        """The numbers of all items."""
+        return [row[0] for row in self._db.rows("SELECT item_no FROM mem_tree_items ORDER BY item_no")]
+
+    def connection_of(self, item_no: int) -> tuple[int, str, str, str]:
+        """`(id, connector, account, name)` of the connection of an item."""
+        row = self._db.row(
+            "SELECT c.connection_id, c.connector, c.account, c.name FROM mem_tree_items i JOIN mem_tree_connections c ON c.connection_id = i.connection_id "
+            "WHERE i.item_no = ?",
+            (item_no,),
+        )
+        assert row is not None
+        return row[0], row[1], row[2], row[3]
+
+    def days_told(self, chunk_ids: list[str]) -> list[str]:
+        """The days that chunks tell of."""
+        rows = self._db.rows(
+            "SELECT DISTINCT day FROM mem_tree_days WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY day",
+            (json.dumps(chunk_ids),),
+        )
+        return [row[0] for row in rows]

@@ -1,0 +1,51 @@
+"""Forgetting that is killed at any moment: run once more, it ends like an unbroken one."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.conftest import run_command
+from tests.forgetting.test_forget import ENV, _traces, _write
+
+from sapwood.memory import Memory
+from sapwood.store.tree_checks import tree_faults
+
+
+def _told(workspace: Path) -> list[tuple[object, ...]]:
+    with Memory(workspace) as memory:
+        assert {n: c for n, c in tree_faults(memory.database).items() if c} == {}
+        return memory.database.rows(
+            "SELECT 'chunk', id, lifecycle_status, content FROM mem_tree_chunks UNION ALL SELECT 'summary', id, stale, content FROM mem_tree_summaries ORDER BY 1, 2"
+        )
+
+
+def test_a_killed_purge_is_finished_by_the_same_command(folder: Path, tmp_path: Path) -> None:
+    _write(folder)
+    for number in range(30):
+        (folder / f"{number:02d}.md").write_text(f"# Note {number}\n\nThe gate {number} is painted by Anna Berg.\n\nZanzibar knows {number}.\n", encoding="utf-8")  # fmt: skip
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    for place in (whole, broken):
+        assert run_command("import", str(folder), "--wait", workspace=place, env=ENV).code == 0
+    command = ("forget", "--match", "zanzibar", "--yes", "--purge")
+    assert run_command(*command, workspace=whole, env=ENV).code == 0
+    random_ = random.Random(5)
+    for _ in range(8):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "sapwood", *command, "--workspace", str(broken)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **ENV}
+        )  # fmt: skip
+        time.sleep(random_.uniform(0.3, 1.6))
+        process.kill()
+        process.wait()
+    assert run_command(*command, workspace=broken, env=ENV).code == 0
+    assert run_command("work", "--drain", workspace=broken, env=ENV).code == 0
+    assert run_command("doctor", workspace=broken, env=ENV).code == 0
+    assert _traces(broken, "zanzibar") == [] and _told(broken) == _told(whole)
+    assert not any(
+        check["name"].startswith("forgetting")
+        for check in run_command("status", "--json", workspace=broken, env=ENV).json["checks"]
+    )
