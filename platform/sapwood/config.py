@@ -55,6 +55,24 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     language_key: Annotated[
         str, Meta(description="Key of its server, as env:NAME, file:/path or keyring:service/user.")
     ] = ""
+    summariser: Annotated[
+        str,
+        Meta(
+            pattern="^(extractive|model)$",
+            description="What makes summaries: extractive (chosen sentences, no model), or model (language_model tells them anew).",
+        ),
+    ] = "extractive"
+    summary_context: Annotated[int, Meta(ge=1_000, description="Tokens that the language model can read at once.")] = (
+        16_000
+    )
+    summary_tokens_per_day: Annotated[
+        int,
+        Meta(ge=0, description="Tokens, read and written, that summaries may cost a day; 0 for as many as there are."),
+    ] = 1_000_000
+    language_price_read: Annotated[
+        float, Meta(ge=0, description="What a million tokens cost that the language model reads, for estimates.")
+    ] = 0.0
+    language_price_written: Annotated[float, Meta(ge=0, description="What a million tokens cost that it writes.")] = 0.0
     extractors: Annotated[
         str,
         Meta(

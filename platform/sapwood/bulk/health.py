@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from sapwood.bulk.tree_health import prove_trees, summaries
+from sapwood.bulk.tree_health import prove_trees, summaries, told_by
 from sapwood.bulk.work_health import vector_agreement, vectors, work
 from sapwood.checks import Check, Report
 from sapwood.config import Settings
@@ -39,6 +39,7 @@ def status(workspace: Workspace, database: Database, settings: Settings) -> Repo
         ),
         *vectors(workspace, database, settings),
         summaries(database),
+        *told_by(database, settings),
         *work(database, facts["dropped_chunks"], facts["dropped_passages"]),
         Check("redacted", True, f"{sum((found := SearchStore(database).redactions()).values())} secrets cut out", facts={"classes": found}),
         Check("edited by hand", True, f"{facts['edited_chunks']} chunks", facts={"chunks": facts["edited_chunks"]}),

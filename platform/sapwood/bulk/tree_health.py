@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from sapwood.checks import Check
-from sapwood.clock import now_ms
+from sapwood.clock import now, now_ms, zone
+from sapwood.config import Settings
 from sapwood.ingest.followup import resealing
+from sapwood.pipeline.retell import BY_MODEL
 from sapwood.store.database import Database
 from sapwood.store.jobs import JobStore
+from sapwood.store.model_use import ModelUseStore
 from sapwood.store.summaries import SummaryStore
 from sapwood.store.tree_checks import tree_faults
 from sapwood.store.trees import TreeStore
 from sapwood.trees.files import is_as_written, repair_summaries
+from sapwood.trees.summarising import EXTRACTIVE
 from sapwood.workspace import Workspace
 
-__all__ = ["prove_trees", "summaries"]
+__all__ = ["prove_trees", "summaries", "told_by"]
 
 _SHOWN = 5
 
@@ -25,6 +29,26 @@ def summaries(database: Database) -> Check:
     if counts["stale"]:
         detail += f"; {counts['stale']} are made anew, since what they tell of has changed"
     return Check("summaries", True, detail, facts=counts)
+
+
+def told_by(database: Database, settings: Settings) -> list[Check]:
+    """Who made the summaries, what of a model's could not be taken, and what it was asked today. Nothing to say without a model."""
+    store = SummaryStore(database)
+    made, rejected = store.by_summariser(), store.rejections()
+    if settings.summariser != BY_MODEL and set(made) <= {EXTRACTIVE}:
+        return []
+    today = now().astimezone(zone(settings.timezone)).date().isoformat()
+    calls, read, written = ModelUseStore(database).of_day(today)
+    parts = [f"{count} by {'choice of sentences' if name == EXTRACTIVE else name}" for name, count in made.items()]
+    detail = f"{', '.join(parts) or 'none yet'}; {calls} calls today, {read} tokens read, {written} written"
+    if settings.summary_tokens_per_day:
+        detail += f", of {settings.summary_tokens_per_day} allowed"
+    if rejected:
+        reasons = "; ".join(f"{count} since {reason}" for reason, count in list(rejected.items())[:_SHOWN])
+        detail += f". Not taken: {reasons}"
+    step = "`sapwood summarise --redo extractive` asks again." if rejected else ""
+    facts = {"made": made, "rejected": rejected, "calls": calls, "tokens_read": read, "tokens_written": written}
+    return [Check("summaries by a model", True, detail, step, facts)]
 
 
 def prove_trees(workspace: Workspace, database: Database, *, repair: bool) -> list[Check]:

@@ -24,6 +24,7 @@ from sapwood.cli.entities import entities
 from sapwood.cli.forgetting import forget
 from sapwood.cli.jobs import embed, explain, jobs, work
 from sapwood.cli.moments import moment
+from sapwood.cli.summarise import summarise
 from sapwood.cli.trees import drill, recap, source, topic
 
 
@@ -231,7 +232,7 @@ def edits_drop(chunk: str, workspace: Path | None, as_json: bool, debug: bool) -
     _settle(chunk, "drop", workspace, as_json, debug)
 
 
-for command in (recap, topic, source, drill, entities, forget, jobs, work, explain, embed, backup, restore):
+for command in (recap, topic, source, drill, entities, forget, summarise, jobs, work, explain, embed, backup, restore):
     app.add_command(command)
 
 

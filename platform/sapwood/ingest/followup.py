@@ -24,6 +24,7 @@ __all__ = [
     "flushing",
     "followups",
     "resealing",
+    "retelling",
     "routing",
     "sealing",
     "sweeping",
@@ -36,7 +37,7 @@ APPEND, SEAL, FLUSH, DIGEST, ROUTE = "append_buffer", "seal", "flush_stale", "di
 # What is further along comes first.
 _SEAL_PRIORITY, _FLUSH_PRIORITY, _ROUTE_PRIORITY, _APPEND_PRIORITY, _EXTRACT_PRIORITY = 20, 30, 40, 50, 60
 _RESEAL_PRIORITY, _DIGEST_PRIORITY, _PAGE_PRIORITY = 65, 95, 96  # once all that came is in its place
-_ASK_PRIORITY, _EMBED_PRIORITY, _TAG_PRIORITY = 85, 80, 90
+_ASK_PRIORITY, _EMBED_PRIORITY, _TAG_PRIORITY, _RETELL_PRIORITY = 85, 80, 90, 97
 
 
 def followups(chunk_ids: Iterable[str], *, stale: bool = False) -> list[NewJob]:
@@ -105,6 +106,11 @@ def sealing(tree_id: str, level: int, *, upward: bool = False, force: bool = Fal
 def resealing(lane: str = "work") -> NewJob:
     """The job that makes stale summaries anew; there is only one at a time."""
     return NewJob(SEAL, {"stale": True}, "seal:stale", lane=lane, priority=_RESEAL_PRIORITY)
+
+
+def retelling() -> NewJob:
+    """The job that has summaries told by a language model, one after the other; there is only one at a time."""
+    return NewJob(SEAL, {"retell": True}, "seal:retell", lane="model", priority=_RETELL_PRIORITY)
 
 
 def flushing(date: str, *, age_ms: int | None = None) -> NewJob:

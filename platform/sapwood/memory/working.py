@@ -123,6 +123,65 @@ class Working(OpenWorkspace):
             log.warning("the vault was not tidied: %s", error)
         return JobStore(self.database).counts_by_kind()
 
+    def summarise_cost(self) -> dict[str, Any]:
+        """What it would take to have all summaries told by the language model that wait for it: `summaries`, `tokens_read`,
+        `tokens_written` (about), `cost` by the prices of the settings, and the `model`.
+
+        Raises:
+            ConfigurationError: there is no language model.
+        """
+        from sapwood.pipeline.retell import open_retelling, required_model
+        from sapwood.store.summaries import SummaryStore
+        from sapwood.trees.summarising import EXTRACTIVE
+
+        settings = self.settings
+        model = required_model(settings)
+        told = open_retelling(self.workspace, self.database, model, settings)
+        count = read = written = 0
+        for summary in SummaryStore(self.database).to_retell(EXTRACTIVE):
+            use = told.estimate(summary)
+            count, read, written = count + 1, read + use.read, written + use.written
+        cost = (read * settings.language_price_read + written * settings.language_price_written) / 1_000_000
+        return {
+            "summaries": count,
+            "tokens_read": read,
+            "tokens_written": written,
+            "cost": round(cost, 4),
+            "model": model.name,
+        }
+
+    def summarise_again(self, made_by: str) -> int:
+        """Have summaries made anew by whom the settings name; how many.
+
+        Args:
+            made_by: `extractive`: those that stand by choice of sentences are told by the language model. `model`: those that a model
+                told are made by choice of sentences first.
+
+        Raises:
+            ConfigurationError: `extractive`, and the settings name no model.
+        """
+        from sapwood.ingest.followup import resealing, retelling
+        from sapwood.pipeline.retell import BY_MODEL, required_model
+        from sapwood.store.jobs import JobStore
+        from sapwood.store.summaries import SummaryStore
+        from sapwood.trees.summarising import EXTRACTIVE
+
+        store = SummaryStore(self.database)
+        if made_by == EXTRACTIVE:
+            required_model(self.settings)
+            if self.settings.summariser != BY_MODEL:
+                raise ConfigurationError(
+                    'summariser = "extractive"', "asks no model", 'Set summariser = "model" in config.toml.'
+                )
+        with self.database.transaction():
+            if made_by == EXTRACTIVE:
+                count = store.ask_again(EXTRACTIVE)
+                JobStore(self.database).enqueue([retelling()], now_ms())
+            else:
+                count = sum(store.tell_anew(name) for name in store.by_summariser() if name != EXTRACTIVE)
+                JobStore(self.database).enqueue([resealing()], now_ms())
+        return count
+
     def embed(self, model: str | None = None, *, retry_failed: bool = False) -> str:
         """Ask for vectors of all passages; the workers make them. The model's name.
 

@@ -1,8 +1,9 @@
-"""Language models that a person may choose: asked one question at a time, for JSON, at temperature 0."""
+"""Language models that a person may choose: asked one question at a time, for JSON or a text, at temperature 0."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 from sapwood.config import Settings
@@ -10,10 +11,19 @@ from sapwood.credentials import resolve
 from sapwood.errors import ConfigurationError
 from sapwood.models.http import SERVED, ModelServer, server_url
 
-__all__ = ["LanguageModel", "open_language_model"]
+__all__ = ["LanguageModel", "Said", "open_language_model"]
 
 _SECONDS = 300.0  # a local model on a slow machine
 _CHECK = "Check language_model and language_url."
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a model wrote, and how many tokens it read and wrote by its own count; None where it does not say."""
+
+    text: str
+    tokens_read: int | None
+    tokens_written: int | None
 
 
 class LanguageModel:
@@ -40,25 +50,59 @@ class LanguageModel:
             ModelUnavailable: it is down or busy.
             ModelMisconfigured: it answers nonsense.
         """
-        messages = [{"role": "system", "content": instruction}, {"role": "user", "content": text}]
-        body: dict[str, Any] = {"model": self._model, "messages": messages, "stream": False}
-        if self._kind == "ollama":
-            body |= {"format": "json", "options": {"temperature": 0}}
-        else:
-            body |= {"response_format": {"type": "json_object"}, "temperature": 0}
-        answer = self._server.post(body)
+        ollama = self._kind == "ollama"
+        said = self._say(
+            instruction, text, {"format": "json"} if ollama else {"response_format": {"type": "json_object"}}
+        )
         try:
-            message = answer["message"] if self._kind == "ollama" else answer["choices"][0]["message"]
-            found = json.loads(message["content"])
-        except (KeyError, TypeError, IndexError, ValueError) as error:
+            found = json.loads(said.text)
+        except ValueError as error:
             raise self._server.nonsense("did not answer with the JSON that it was asked for") from error
         if not isinstance(found, dict):
             raise self._server.nonsense("did not answer with the JSON object that it was asked for")
         return found
 
+    def tell(self, instruction: str, text: str, most_tokens: int) -> Said:
+        """What the model writes, at most about so many tokens, and what that cost.
+
+        Raises:
+            ModelUnavailable, ModelMisconfigured: as for `ask`.
+        """
+        ollama = self._kind == "ollama"
+        return self._say(
+            instruction, text, {"options": {"num_predict": most_tokens}} if ollama else {"max_tokens": most_tokens}
+        )
+
+    def _say(self, instruction: str, text: str, extra: dict[str, Any]) -> Said:
+        messages = [{"role": "system", "content": instruction}, {"role": "user", "content": text}]
+        body: dict[str, Any] = {"model": self._model, "messages": messages, "stream": False, **extra}
+        if self._kind == "ollama":
+            body["options"] = {"temperature": 0, **extra.get("options", {})}
+        else:
+            body["temperature"] = 0
+        answer = self._server.post(body)
+        try:
+            message = answer["message"] if self._kind == "ollama" else answer["choices"][0]["message"]
+            said = message["content"]
+        except (KeyError, TypeError, IndexError) as error:
+            raise self._server.nonsense("did not answer with a message") from error
+        if not isinstance(said, str):
+            raise self._server.nonsense("did not answer with a text")
+        usage = answer if self._kind == "ollama" else answer.get("usage") or {}
+        read, written = (
+            _count(usage, name)
+            for name in (("prompt_eval_count", "prompt_tokens"), ("eval_count", "completion_tokens"))
+        )
+        return Said(said, read, written)
+
     def close(self) -> None:
         """Close the connections."""
         self._server.close()
+
+
+def _count(usage: Any, names: tuple[str, str]) -> int | None:
+    found = next((usage[name] for name in names if isinstance(usage, dict) and name in usage), None)
+    return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else None
 
 
 def open_language_model(settings: Settings) -> LanguageModel | None:

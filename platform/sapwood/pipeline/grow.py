@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import PurePosixPath
 
 from sapwood.clock import now, now_ms, zone
 from sapwood.config import load_settings
-from sapwood.ingest.followup import appending, flushing, resealing, routing, sealing, sweeping
+from sapwood.ingest.followup import appending, flushing, resealing, retelling, routing, sealing, sweeping
 from sapwood.jobs.outcome import Done, Err, Outcome
+from sapwood.pipeline.retell import BY_MODEL, Reteller
 from sapwood.store.database import Database
 from sapwood.store.items import ItemStore
 from sapwood.store.jobs import JobRow, JobStore, NewJob
@@ -45,23 +47,25 @@ def append_buffer(job: JobRow, database: Database) -> Outcome:
 
 
 class SealHandler:
-    """The handler of `seal`: summarises one batch, or makes one stale summary anew."""
+    """The handler of `seal`: summarises one batch, makes one stale summary anew, or has one told by a model."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
+        self._reteller = Reteller(workspace)
 
     def __call__(self, job: JobRow, database: Database) -> Outcome:
         """One summary a job; the next one is put in with this one's end."""
         remove_leftovers(self._workspace, database)
         payload = job.payload
+        if payload.get("retell"):
+            return self._reteller(database)
         if not payload.get("stale"):
             tree_id, level = str(payload["tree_id"]), int(payload["level"])
             if TreeStore(database).tree(tree_id) is None:
                 return Done()
             sealer = open_sealer(self._workspace, database)
-            return Done(
-                sealer.seal(tree_id, level, upward=bool(payload.get("upward")), force=bool(payload.get("force")))
-            )
+            write = sealer.seal(tree_id, level, upward=bool(payload.get("upward")), force=bool(payload.get("force")))
+            return Done(_then(self._workspace, database, write))
         old = SummaryStore(database).next_stale()
         if old is None:
             return Done()
@@ -69,12 +73,22 @@ class SealHandler:
             write = open_digester(self._workspace, database).retell(PurePosixPath(old.path).stem)
         else:
             write = open_sealer(self._workspace, database).reseal(old)
+        return Done(_then(self._workspace, database, write, resealing(job.lane)))
 
-        def write_and_go_on() -> None:
-            write()
-            JobStore(database).enqueue([resealing(job.lane)], now_ms())
+    def close(self) -> None:
+        """Let go of the model."""
+        self._reteller.close()
 
-        return Done(write_and_go_on)
+
+def _then(workspace: Workspace, database: Database, write: Callable[[], None], *jobs: NewJob) -> Callable[[], None]:
+    """Write, and put in what follows: a model that tells it anew, if the settings ask for one."""
+    asked = [retelling()] if load_settings(workspace.config_file).summariser == BY_MODEL else []
+
+    def both() -> None:
+        write()
+        JobStore(database).enqueue([*jobs, *asked], now_ms())
+
+    return both
 
 
 def open_sealer(workspace: Workspace, database: Database) -> Sealer:
@@ -93,9 +107,10 @@ class DigestHandler:
         """One period a job."""
         remove_leftovers(self._workspace, database)
         try:
-            return Done(open_digester(self._workspace, database).digest(str(job.payload["period"])))
+            write = open_digester(self._workspace, database).digest(str(job.payload["period"]))
         except ValueError as error:
             return Err(f"digest_daily: {error}", retryable=False)
+        return Done(_then(self._workspace, database, write))
 
 
 def open_digester(workspace: Workspace, database: Database) -> Digester:
@@ -107,9 +122,11 @@ def open_digester(workspace: Workspace, database: Database) -> Digester:
 def due_jobs(workspace: Workspace, database: Database) -> list[NewJob]:
     """What the clock asks for: days that are over and not told, and once a day the leaves that have waited for long, and
     who has become hot or cold."""
-    days = zone(load_settings(workspace.config_file).timezone)
+    settings = load_settings(workspace.config_file)
+    days = zone(settings.timezone)
     today = now().astimezone(days).date().isoformat()
-    return [flushing(today), sweeping(today), *missed_digests(database, days)]
+    asked = [retelling()] if settings.summariser == BY_MODEL else []
+    return [flushing(today), sweeping(today), *missed_digests(database, days), *asked]
 
 
 def flush_stale(job: JobRow, database: Database) -> Outcome:

@@ -41,6 +41,7 @@ def open_handlers(workspace: Workspace) -> Iterator[Handlers]:
     embedder = PassageEmbedder(workspace)
     extractor = ChunkExtractor(workspace, workers)
     model = ModelExtractor(workspace)
+    sealer = SealHandler(workspace)
     try:
         yield Handlers(
             {
@@ -49,7 +50,7 @@ def open_handlers(workspace: Workspace) -> Iterator[Handlers]:
                 EMBED: embedder,
                 TAG: NoteTagger(workspace),
                 APPEND: append_buffer,
-                SEAL: SealHandler(workspace),
+                SEAL: sealer,
                 FLUSH: flush_stale,
                 ROUTE: TopicHandler(workspace),
                 DIGEST: DigestHandler(workspace),
@@ -60,4 +61,5 @@ def open_handlers(workspace: Workspace) -> Iterator[Handlers]:
     finally:
         extractor.close()
         model.close()
+        sealer.close()
         embedder.close()

@@ -26,7 +26,11 @@ _ROWS = (
     ("mem_tree_jobs", ("job_no",), ("payload_json",)),
 )
 # Texts that are blanked in rows that stay.
-_TEXTS = (("mem_tree_jobs", "job_no", "last_error"), ("mem_tree_runs", "run_id", "message"))
+_TEXTS = (
+    ("mem_tree_jobs", "job_no", "last_error"),
+    ("mem_tree_runs", "run_id", "message"),
+    ("mem_tree_summaries", "summary_no", "rejected"),
+)
 _PACKED = {
     "mem_tree_chunk_bodies": ("original", "edited"),
     "mem_tree_summaries": ("body",),

@@ -336,6 +336,19 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (entity_id, day)
     ) WITHOUT ROWID;
     """,
+    # Summaries that a language model tells anew: why one could not be taken, and what was asked a day.
+    """
+    ALTER TABLE mem_tree_summaries ADD COLUMN rejected TEXT NOT NULL DEFAULT '';
+    CREATE INDEX mem_tree_summaries_to_retell ON mem_tree_summaries (summariser, level) WHERE NOT stale AND rejected = '';
+    CREATE TABLE mem_tree_model_use (
+        day TEXT NOT NULL,
+        model TEXT NOT NULL,
+        calls INTEGER NOT NULL,
+        tokens_read INTEGER NOT NULL,
+        tokens_written INTEGER NOT NULL,
+        PRIMARY KEY (day, model)
+    ) WITHOUT ROWID;
+    """,
 )
 
 PASSAGE_BITS = 20

@@ -191,6 +191,73 @@ class SummaryStore:
             children = [new_id if child == old_id else child for child in json.loads(row[1])]
             self.set_children(parent, [child for child in children if child is not None])
 
+    def retell(
+        self,
+        summary_id: str,
+        body: str,
+        tokens: int,
+        sha256: str,
+        entities: tuple[str, ...],
+        summariser: str,
+        fts: tuple[str, str],
+    ) -> None:
+        """The same is told in other words."""
+        number = self._db.value("SELECT summary_no FROM mem_tree_summaries WHERE id = ?", (summary_id,))
+        self._db.run(
+            "UPDATE mem_tree_summaries SET body = ?, content = ?, token_count = ?, content_sha256 = ?, entities_json = ?, summariser = ?, rejected = '' WHERE summary_no = ?",
+            (pack(body), body[:_PREVIEW], tokens, sha256, json.dumps(entities, ensure_ascii=False), summariser, number),
+        )
+        self._db.run("DELETE FROM mem_tree_summaries_fts WHERE rowid = ?", (number,))
+        self._db.run("INSERT INTO mem_tree_summaries_fts (rowid, title, body) VALUES (?,?,?)", (number, *fts))
+
+    def set_rejected(self, summary_id: str, reason: str) -> None:
+        """What a model wrote of it could not be taken."""
+        self._db.run("UPDATE mem_tree_summaries SET rejected = ? WHERE id = ?", (reason, summary_id))
+
+    def ask_again(self, summariser: str | None = None) -> int:
+        """Let go of why models' texts could not be taken; how many summaries may be told anew now, of those that this one made."""
+        self._db.run("UPDATE mem_tree_summaries SET rejected = '' WHERE rejected != ''")
+        return int(
+            self._db.value("SELECT count(*) FROM mem_tree_summaries WHERE ?1 IS NULL OR summariser = ?1", (summariser,))
+        )
+
+    def next_to_retell(self, summariser: str) -> SummaryRow | None:
+        """The summary that this one made which is to be told by a model next: the lowest, then the newest; not while one that it tells of
+        is stale."""
+        row = self._db.row(
+            f"SELECT {_COLUMNS} FROM mem_tree_summaries WHERE summariser = ? AND NOT stale AND rejected = '' "
+            "AND NOT EXISTS (SELECT 1 FROM mem_tree_summary_children k JOIN mem_tree_summaries c ON c.id = k.child_id WHERE k.summary_id = mem_tree_summaries.id AND c.stale) "
+            "ORDER BY level, time_range_end_ms DESC, id LIMIT 1",
+            (summariser,),
+        )
+        return SummaryRow.of(row) if row else None
+
+    def to_retell(self, summariser: str) -> Iterator[SummaryRow]:
+        """All of those."""
+        for row in self._db.each(
+            f"SELECT {_COLUMNS} FROM mem_tree_summaries WHERE summariser = ? AND NOT stale AND rejected = '' ORDER BY level, id",
+            (summariser,),
+        ):
+            yield SummaryRow.of(row)
+
+    def by_summariser(self) -> dict[str, int]:
+        """How many summaries each has made."""
+        return dict(
+            self._db.rows("SELECT summariser, count(*) FROM mem_tree_summaries GROUP BY summariser ORDER BY summariser")
+        )
+
+    def rejections(self) -> dict[str, int]:
+        """Why models' texts could not be taken, the most frequent reason first."""
+        return dict(
+            self._db.rows(
+                "SELECT rejected, count(*) FROM mem_tree_summaries WHERE rejected != '' GROUP BY rejected ORDER BY count(*) DESC, rejected"
+            )
+        )
+
+    def tell_anew(self, summariser: str) -> int:
+        """All that this one has made is to be made anew; how many."""
+        return self._db.run("UPDATE mem_tree_summaries SET stale = 1 WHERE summariser = ?", (summariser,))
+
     def take_out(self, tree_id: str, node_id: str) -> None:
         """A tree does not tell of a node any more; others may."""
         self._db.run("DELETE FROM mem_tree_buffers WHERE tree_id = ? AND node_id = ?", (tree_id, node_id))

@@ -75,9 +75,13 @@ def missed_digests(database: Database, zone: tzinfo) -> list[NewJob]:
 def tell_day(database: Database, summariser: Summariser, day: date, zone: tzinfo) -> tuple[str, list[SaidThatDay]]:
     """The text of a day, and what it is told from."""
     said = DayStore(database).said(day.isoformat(), *calendar.day_bounds_ms(day, zone))
-    parts = [Part(s.chunk_id, s.text, Kind(s.kind), s.title) for s in said]
+    parts = _parts(said)
     names = [m.surface for s in said for m in EntityStore(database).of_node(s.chunk_id)]
     return (summariser.summarise(parts, names) if parts else ""), said
+
+
+def _parts(said: Sequence[SaidThatDay]) -> list[Part]:
+    return [Part(s.chunk_id, s.text, Kind(s.kind), s.title) for s in said]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,13 @@ class Digester:
         made = self._day(key) if calendar.level_of(key) == 0 else self._roll_up(key)
         return lambda: self._write(key, made)
 
+    def parts_of(self, key: str) -> list[Part]:
+        """What a summariser is given of a period: what was said on a day, or what is told of the days below."""
+        if calendar.level_of(key):
+            return [node.part(_TITLE) for node in self._nodes_below(key)]
+        bounds = calendar.day_bounds_ms(date.fromisoformat(key), self._zone)
+        return _parts(DayStore(self._db).said(key, *bounds))
+
     def _day(self, key: str) -> _Made | None:
         text, said = tell_day(self._db, self._summariser, date.fromisoformat(key), self._zone)
         if not text:
@@ -136,8 +147,9 @@ class Digester:
         nodes = self._nodes_below(key)
         if not nodes:
             return None
-        parts = [node.part(_TITLE) for node in nodes]
-        text = self._summariser.summarise(parts, [m.surface for node in nodes for m in node.mentions])
+        text = self._summariser.summarise(
+            [node.part(_TITLE) for node in nodes], [m.surface for node in nodes for m in node.mentions]
+        )
         ranges = [node.range_ms for node in nodes if node.range_ms]
         span = (min(r[0] for r in ranges), max(r[1] for r in ranges))
         return self._made(key, summary_id_of(self._tree_id, calendar.level_of(key), nodes), text, nodes, span)

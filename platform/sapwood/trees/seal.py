@@ -25,6 +25,7 @@ from sapwood.trees.buffering import FANOUT, INPUT_TOKENS, buffer_node, container
 from sapwood.trees.files import summary_text, write_file, write_parents
 from sapwood.trees.focus import focused, names_of
 from sapwood.trees.nodes import Node, load_nodes
+from sapwood.trees.sentences import Part
 from sapwood.trees.summarising import Summariser, cited
 from sapwood.vault.chunkfile import body_sha256
 from sapwood.vault.paths import summary_path
@@ -148,13 +149,16 @@ class Sealer:
 
         return write
 
+    def parts_of(self, tree: TreeRow, nodes: Sequence[Node]) -> list[Part]:
+        """What a summariser is given of these nodes: of a topic, only what is about it."""
+        told = focused(self._db, nodes, names_of(self._db, [tree.scope])) if tree.kind == "topic" else nodes
+        return [node.part(tree.title) for node in told]
+
     # -- making ---------------------------------------------------------------------------------------------------------
 
     def _summary(self, tree: TreeRow, level: int, nodes: Sequence[Node]) -> tuple[SummaryRow, list[Mention]]:
         mentions = merged_mentions(nodes)
-        told = focused(self._db, nodes, names_of(self._db, [tree.scope])) if tree.kind == "topic" else nodes
-        surfaces = [mention.surface for mention in mentions]
-        body = self._summariser.summarise([node.part(tree.title) for node in told], surfaces)
+        body = self._summariser.summarise(self.parts_of(tree, nodes), [mention.surface for mention in mentions])
         if not body:  # nothing in them is a sentence: their titles say what they are
             body = "\n\n".join(cited(node.title or node.node_id, number) for number, node in enumerate(nodes, 1))
         ranges = [node.range_ms for node in nodes if node.range_ms]

@@ -14,8 +14,9 @@ from sapwood.vault.chunkfile import body_sha256, entity_tags
 __all__ = ["ReadSummary", "SummaryNote", "compose", "read"]
 
 SCHEMA = 1
-_CITED = re.compile(r"\[(\d{1,4})\](?=[ \t]*$)", re.MULTILINE)
-_LINKED = re.compile(r"\[\[[^\[\]|\n]+\|(\d{1,4})\]\](?=[ \t]*$)", re.MULTILINE)
+# One or several at the end of a line.
+_CITED = re.compile(r"\[(\d{1,4})\](?=(?:[ \t]*\[\d{1,4}\])*[ \t]*$)", re.MULTILINE)
+_LINKED = re.compile(r"\[\[[^\[\]|\n]+\|(\d{1,4})\]\](?=(?:[ \t]*\[\[[^\[\]|\n]+\|\d{1,4}\]\])*[ \t]*$)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
