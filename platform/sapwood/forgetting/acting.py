@@ -28,6 +28,7 @@ from sapwood.store.items import ChunkRow, ItemRow, ItemStore
 from sapwood.store.summaries import SummaryStore
 from sapwood.store.trees import TreeStore
 from sapwood.store.vaultfiles import VaultFiles
+from sapwood.trees.corrections import Corrections
 from sapwood.trees.digest import GLOBAL, Digester
 from sapwood.trees.home import write_home
 from sapwood.trees.leftovers import remove_leftovers
@@ -199,6 +200,9 @@ class Forgetting:
             for summary in summaries.all():
                 if holds(summary.body) or holds(summary.title):
                     summaries.set_stale(summary.summary_id)
+                if summary.corrections:
+                    left = Corrections.of(summary.corrections).without(holds)
+                    summaries.set_corrections(summary.summary_id, left.to_text())
             ForgettingStore(self._db).scrub(holds)
             ForgettingStore(self._db).drop_idle_trees()
         decisions.forget_lines(self._workspace, holds)

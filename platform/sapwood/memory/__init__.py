@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,6 @@ from sapwood.workspace import Workspace
 if TYPE_CHECKING:
     from sapwood.bulk.backup import BackupReport
     from sapwood.bulk.importing import ImportOptions, ImportReport
-    from sapwood.ingest.edits import VaultChanges
     from sapwood.sync.run import Observer, Run
 
 __all__ = ["Check", "Memory", "Report"]
@@ -196,15 +195,6 @@ class Memory(Finding, Deciding, Working):
                 }
             )  # fmt: skip
         return found
-
-    def _scanning(self) -> Generator[None, None, VaultChanges]:
-        from sapwood.ingest.edits import scanning_vault
-
-        return scanning_vault(self.workspace, self.database, self.zone, personal=self.settings.redact_personal)
-
-    def _scan_vault(self) -> None:
-        for _ in self._scanning():
-            pass
 
     def _fresh_note(self, stem: str) -> str:
         """A path for a report that no earlier report of the same second has."""

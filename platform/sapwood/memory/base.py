@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from datetime import tzinfo
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +16,7 @@ from sapwood.vault.manifest import manifest_files
 from sapwood.workspace import Workspace
 
 if TYPE_CHECKING:
+    from sapwood.ingest.edits import VaultChanges
     from sapwood.recall.vector_leg import VectorLeg
 
 __all__ = ["OpenWorkspace"]
@@ -90,3 +92,17 @@ class OpenWorkspace:
                 raise
             self._database = Database.open(self.workspace.database, readonly=True)  # a disk that can only be read
         return self._database
+
+    def _scanning(self) -> Generator[None, None, VaultChanges]:
+        """Take in what people changed in the vault's files, a step at a time; what was found."""
+        from sapwood.ingest.edits import scanning_vault
+        from sapwood.trees.corrections import take_in
+
+        personal = self.settings.redact_personal
+        changes = yield from scanning_vault(self.workspace, self.database, self.zone, personal=personal)
+        changes.edited += take_in(self.workspace, self.database, personal=personal)
+        return changes
+
+    def _scan_vault(self) -> None:
+        for _ in self._scanning():
+            pass

@@ -68,12 +68,11 @@ class Deciding(OpenWorkspace):
         from sapwood.forgetting.acting import Forgetting, holds_any, places_of
         from sapwood.forgetting.purging import purge as wipe
         from sapwood.forgetting.purging import still_there
-        from sapwood.ingest.edits import recover, scanning_vault
+        from sapwood.ingest.edits import recover
 
         with self.workspace.writer_lock(self.settings.lock_wait_seconds):
             recover(self.workspace, self.database)
-            for _ in scanning_vault(self.workspace, self.database, self.zone, personal=self.settings.redact_personal):
-                pass  # what was edited by hand is seen first
+            self._scan_vault()  # what was edited by hand is seen first
             choice, affected = self.to_forget(target, match=match)
             forgetting = Forgetting(self.workspace, self.database, self.zone, self.settings.owner)
             outcome = forgetting.forget(choice, affected, keep=not purge)

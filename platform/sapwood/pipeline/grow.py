@@ -17,6 +17,7 @@ from sapwood.store.jobs import JobRow, JobStore, NewJob
 from sapwood.store.summaries import SummaryStore
 from sapwood.store.trees import TreeStore
 from sapwood.trees.buffering import buffer_leaf, finish_document
+from sapwood.trees.corrections import take_in_one
 from sapwood.trees.digest import GLOBAL, Digester, missed_digests
 from sapwood.trees.leftovers import remove_leftovers
 from sapwood.trees.seal import Sealer
@@ -69,6 +70,10 @@ class SealHandler:
         old = SummaryStore(database).next_stale()
         if old is None:
             return Done()
+        if take_in_one(
+            self._workspace, database, old
+        ):  # a person has just written into the file that would be replaced
+            old = SummaryStore(database).get(old.summary_id) or old
         if old.tree_kind == GLOBAL:
             write = open_digester(self._workspace, database).retell(PurePosixPath(old.path).stem)
         else:
@@ -106,6 +111,9 @@ class DigestHandler:
     def __call__(self, job: JobRow, database: Database) -> Outcome:
         """One period a job."""
         remove_leftovers(self._workspace, database)
+        told = SummaryStore(database).of_period(str(job.payload["period"]))
+        if told is not None:
+            take_in_one(self._workspace, database, told)
         try:
             write = open_digester(self._workspace, database).digest(str(job.payload["period"]))
         except ValueError as error:

@@ -336,9 +336,13 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (entity_id, day)
     ) WITHOUT ROWID;
     """,
-    # Summaries that a language model tells anew: why one could not be taken, and what was asked a day.
+    # Summaries that a language model or a person tells otherwise: why a model's text could not be taken, what was asked a day, what was
+    # corrected by hand, and what a file looked like when it was last read.
     """
     ALTER TABLE mem_tree_summaries ADD COLUMN rejected TEXT NOT NULL DEFAULT '';
+    ALTER TABLE mem_tree_summaries ADD COLUMN corrections_json TEXT NOT NULL DEFAULT '';
+    ALTER TABLE mem_tree_summaries ADD COLUMN file_size INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE mem_tree_summaries ADD COLUMN file_mtime_ns INTEGER NOT NULL DEFAULT 0;
     CREATE INDEX mem_tree_summaries_to_retell ON mem_tree_summaries (summariser, level) WHERE NOT stale AND rejected = '';
     CREATE TABLE mem_tree_model_use (
         day TEXT NOT NULL,

@@ -15,7 +15,7 @@ __all__ = ["SummaryRow", "SummaryStore"]
 
 _COLUMNS = (
     "id, tree_id, tree_kind, level, parent_id, child_ids_json, title, body, token_count, entities_json, topics_json, time_range_start_ms, "
-    "time_range_end_ms, score, sealed_at_ms, summariser, stale, content_path, content_sha256"
+    "time_range_end_ms, score, sealed_at_ms, summariser, stale, content_path, content_sha256, corrections_json"
 )
 _PREVIEW = 2000
 _ID = re.compile(r"L\d{1,2}:[0-9a-f]{8,32}")
@@ -25,7 +25,8 @@ _ID = re.compile(r"L\d{1,2}:[0-9a-f]{8,32}")
 class SummaryRow:
     """A row of `mem_tree_summaries`.
 
-    `body` is Markdown in which `[n]` at the end of a line or paragraph cites the nth child; `entities` are entity ids; `score` is the best of its children's.
+    `body` is Markdown in which `[n]` at the end of a line or paragraph cites the nth child; `entities` are entity ids; `score` is the best of its children's;
+    `corrections` are what a person changed in it (`trees.corrections`).
     """
 
     summary_id: str
@@ -46,13 +47,14 @@ class SummaryRow:
     stale: bool
     path: str
     sha256: str
+    corrections: str = ""
 
     @classmethod
     def of(cls, r: tuple[Any, ...]) -> SummaryRow:
         """From a database row."""
         return cls(
             r[0], r[1], r[2], r[3], r[4], tuple(json.loads(r[5])), r[6], unpack(r[7]), r[8], tuple(json.loads(r[9])), tuple(json.loads(r[10])),
-            (r[11], r[12]) if r[11] is not None else None, r[13], r[14], r[15], bool(r[16]), r[17], r[18],
+            (r[11], r[12]) if r[11] is not None else None, r[13], r[14], r[15], bool(r[16]), r[17], r[18], r[19],
         )  # fmt: skip
 
 
@@ -66,11 +68,11 @@ class SummaryStore:
         """Insert a summary with its children and its columns of the full-text index; one that is there stays."""
         start, end = s.range_ms or (None, None)
         new = self._db.run(
-            f"INSERT OR IGNORE INTO mem_tree_summaries ({_COLUMNS}, content) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            f"INSERT OR IGNORE INTO mem_tree_summaries ({_COLUMNS}, content) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (
                 s.summary_id, s.tree_id, s.tree_kind, s.level, s.parent_id, json.dumps(s.child_ids), s.title, pack(s.body), s.tokens,
                 json.dumps(s.entities, ensure_ascii=False), json.dumps(s.topics, ensure_ascii=False), start, end, s.score, s.sealed_at_ms, s.summariser,
-                s.stale, s.path, s.sha256, s.body[:_PREVIEW],
+                s.stale, s.path, s.sha256, s.corrections, s.body[:_PREVIEW],
             ),
         )  # fmt: skip
         if new:
@@ -188,6 +190,11 @@ class SummaryStore:
             row = self._db.row("SELECT tree_kind, child_ids_json FROM mem_tree_summaries WHERE id = ?", (parent,))
             if row is None or row[0] not in kinds:
                 continue
+            if new_id is not None:  # what was corrected about the old one is about the new one
+                self._db.run(
+                    "UPDATE mem_tree_summaries SET corrections_json = replace(corrections_json, ?, ?) WHERE id = ? AND corrections_json != ''",
+                    (json.dumps(old_id), json.dumps(new_id), parent),
+                )
             children = [new_id if child == old_id else child for child in json.loads(row[1])]
             self.set_children(parent, [child for child in children if child is not None])
 
@@ -209,6 +216,20 @@ class SummaryStore:
         )
         self._db.run("DELETE FROM mem_tree_summaries_fts WHERE rowid = ?", (number,))
         self._db.run("INSERT INTO mem_tree_summaries_fts (rowid, title, body) VALUES (?,?,?)", (number, *fts))
+
+    def set_corrections(self, summary_id: str, corrections: str) -> None:
+        """What a person changed in it."""
+        self._db.run("UPDATE mem_tree_summaries SET corrections_json = ? WHERE id = ?", (corrections, summary_id))
+
+    def files(self) -> list[tuple[str, str, int, int]]:
+        """`(id, path, size, mtime_ns)` of every summary's file when it was last read."""
+        return self._db.rows(
+            "SELECT id, content_path, file_size, file_mtime_ns FROM mem_tree_summaries ORDER BY summary_no"
+        )
+
+    def set_files(self, seen: list[tuple[int, int, str]]) -> None:
+        """Files were read: `(size, mtime_ns, id)` of each."""
+        self._db.run_many("UPDATE mem_tree_summaries SET file_size = ?, file_mtime_ns = ? WHERE id = ?", seen)
 
     def set_rejected(self, summary_id: str, reason: str) -> None:
         """What a model wrote of it could not be taken."""

@@ -26,6 +26,7 @@ from sapwood.store.trees import TreeRow, TreeStore, tree_id_of
 from sapwood.text.fold import index_text
 from sapwood.text.tokens import count_tokens
 from sapwood.trees import calendar
+from sapwood.trees.corrections import corrected
 from sapwood.trees.files import file_of, write_file, write_parents
 from sapwood.trees.nodes import Node, load_nodes
 from sapwood.trees.seal import merged_mentions, summary_id_of
@@ -120,7 +121,10 @@ class Digester:
     def retell(self, key: str) -> Callable[[], None]:
         """Likewise, of a period that has been told before. Nothing is kept of one that has no data any more."""
         made = self._day(key) if calendar.level_of(key) == 0 else self._roll_up(key)
-        return lambda: self._write(key, made)
+        held = self._summaries.of_period(key)
+        if made is not None:
+            made = _Made(corrected(made.row, held), made.mentions)
+        return lambda: self._write(key, made, held.corrections if held else "")
 
     def parts_of(self, key: str) -> list[Part]:
         """What a summariser is given of a period: what was said on a day, or what is told of the days below."""
@@ -175,12 +179,14 @@ class Digester:
         )  # fmt: skip
         return _Made(row, mentions)
 
-    def _write(self, key: str, made: _Made | None) -> None:
+    def _write(self, key: str, made: _Made | None, corrections: str) -> None:
         moment = now_ms()
         if made is not None and not self._is_current(key, made.row.summary_id):
             raise Superseded
         old = next(iter(self._summaries.at_paths([digest_path(key)])), None)
         held = self._summaries.get(old) if old is not None else None
+        if held is not None and held.corrections != corrections:
+            raise Superseded
         if (held and (held.summary_id, held.sha256)) == (made and (made.row.summary_id, made.row.sha256)):
             if old is not None:
                 self._summaries.set_fresh(old)

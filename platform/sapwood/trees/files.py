@@ -27,7 +27,7 @@ def summary_text(
     """The Markdown file of a summary; `links` and `parent` are names of files without folder and ending."""
     note = summaryfile.SummaryNote(
         summary.summary_id, tree.tree_id, tree.kind, tree.scope, tree.title, summary.level, summary.title, summary.child_ids, links, parent, summary.range_ms,
-        summary.score, summary.sealed_at_ms, summary.summariser, tuple((m.kind, m.surface) for m in mentions), summary.entities, summary.topics, summary.body,
+        summary.score, summary.sealed_at_ms, summary.summariser, tuple((m.kind, m.surface) for m in mentions), summary.entities, summary.topics, summary.body, summary.corrections,
     )  # fmt: skip
     return summaryfile.compose(note)
 

@@ -70,7 +70,7 @@ def _read(path: str, file: Path) -> _Found:
         str(fields["id"]), str(fields["tree_id"]), str(fields["tree_kind"]), int(fields["level"]), None, tuple(map(str, fields["child_ids"])),
         str(fields["title"]), note.body, count_tokens(note.body), tuple(map(str, fields.get("entity_ids") or ())), tuple(map(str, fields.get("topics") or ())),
         (int(span[0]), int(span[1])) if span else None, float(fields["score"]), int(fields["sealed_at_ms"]), str(fields["summariser"]), False,
-        path, body_sha256(note.body),
+        path, body_sha256(note.body), str(fields.get("corrections") or ""),
     )  # fmt: skip
     scope = str(fields["tree_scope"])
     if row.tree_kind == "global":

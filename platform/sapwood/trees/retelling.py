@@ -21,6 +21,7 @@ from sapwood.store.summaries import SummaryRow, SummaryStore
 from sapwood.store.trees import TreeStore
 from sapwood.text.fold import index_text
 from sapwood.text.tokens import count_tokens
+from sapwood.trees.corrections import Corrections
 from sapwood.trees.digest import GLOBAL, Digester
 from sapwood.trees.files import file_of, write_file
 from sapwood.trees.model_summariser import ModelSummariser, Rejected, Use
@@ -102,7 +103,8 @@ class Retelling:
             if why:
                 self._summaries.set_rejected(summary.summary_id, f"{self._summariser.name}: {why}")
                 return
-            self._put(summary, text, [m for m in mentions if m.surface in text])
+            said = Corrections.of(held.corrections).applied_to(text, held.child_ids) if held.corrections else text
+            self._put(summary, said, [m for m in mentions if m.surface in said])
 
         return write
 

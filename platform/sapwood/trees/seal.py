@@ -22,6 +22,7 @@ from sapwood.store.trees import BufferedNode, TreeRow, TreeStore
 from sapwood.text.fold import index_text
 from sapwood.text.tokens import count_tokens
 from sapwood.trees.buffering import FANOUT, INPUT_TOKENS, buffer_node, container_of, should_seal
+from sapwood.trees.corrections import corrected
 from sapwood.trees.files import summary_text, write_file, write_parents
 from sapwood.trees.focus import focused, names_of
 from sapwood.trees.nodes import Node, load_nodes
@@ -125,12 +126,13 @@ class Sealer:
         nodes = load_nodes(self._db, old.child_ids)
         if len(nodes) < 2:
             return lambda: self._write_thinned(tree, old, nodes)
-        summary, mentions = self._summary(tree, old.level, nodes)
+        made, mentions = self._summary(tree, old.level, nodes)
+        summary = corrected(made, old)
 
         def write() -> None:
             _require_unchanged(self._db, nodes)
             now = self._summaries.get(old.summary_id)
-            if now is None or now.child_ids != old.child_ids:
+            if now is None or (now.child_ids, now.corrections) != (old.child_ids, old.corrections):
                 raise Superseded
             if (summary.summary_id, summary.sha256) == (old.summary_id, old.sha256):  # as it was before
                 self._summaries.set_fresh(old.summary_id)

@@ -41,6 +41,7 @@ class SummaryNote:
     entity_ids: tuple[str, ...]
     topics: tuple[str, ...]
     body: str
+    corrections: str = ""
 
 
 def compose(note: SummaryNote) -> str:
@@ -61,6 +62,8 @@ def compose(note: SummaryNote) -> str:
         "tags": ["summary", *entity_tags(note.entities), *note.topics],
         "sha256": body_sha256(note.body), "schema": SCHEMA,
     }  # fmt: skip
+    if note.corrections:
+        fields |= {"edited": True, "corrections": note.corrections}
     links = dict(enumerate(note.links, 1))
     body = _CITED.sub(lambda m: f"[[{links[int(m[1])]}|{m[1]}]]" if int(m[1]) in links else m[0], note.body)
     return f"{frontmatter.compose(fields)}# {note.title}\n\n{body.rstrip()}\n"

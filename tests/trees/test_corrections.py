@@ -1,0 +1,179 @@
+"""What people change in summaries: shown, kept when the summary is made anew, known to what stands above."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.conftest import Result
+from tests.trees.test_days import ENV, _chat, _week
+from tests.trees.test_growth import _faults, _note, _write_notes
+
+from sapwood.memory import Memory
+from sapwood.trees.corrections import Corrections
+
+Sapwood = Callable[..., Result]
+
+
+def _json(sapwood: Sapwood, *arguments: str) -> Any:
+    result = sapwood(*arguments, "--json", env=ENV)
+    assert result.code == 0, result.err + result.out
+    return result.json
+
+
+def _import(sapwood: Sapwood, folder: Path) -> Any:
+    return _json(sapwood, "import", str(folder), "--wait")
+
+
+def _summary(sapwood: Sapwood) -> Any:
+    return next(hit for hit in _json(sapwood, "source", "files")["hits"] if hit["node_kind"] == "summary")
+
+
+def _edit(workspace: Path, hit: Any, old: str, new: str) -> None:
+    file = workspace / hit["path"]
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_a_correction_is_shown_and_kept_when_another_part_changes(
+    sapwood: Sapwood, folder: Path, workspace: Path
+) -> None:
+    _write_notes(folder, 10)
+    _import(sapwood, folder)
+    hit = _summary(sapwood)
+    valve = next(p for p in hit["content"].split("\n\n") if p.startswith("**Valve**"))
+    _edit(workspace, hit, valve.rpartition(" [")[0], "**Valve**: It was replaced by Ruth Delgado, not repaired.")
+    _edit(workspace, hit, "**Bridge**: ", "**Bridge**: In truth: ")
+    (workspace / hit["path"]).write_text(
+        (workspace / hit["path"]).read_text(encoding="utf-8") + "\nThe mayor knows all of this.\n", encoding="utf-8"
+    )
+    report = _import(sapwood, folder)
+    assert report["vault"]["edited"] == [hit["path"].removeprefix("wiki/")]
+    told = _summary(sapwood)
+    assert (
+        told["node_id"] == hit["node_id"]
+        and "replaced by Ruth Delgado" in told["content"]
+        and "The mayor knows" in told["content"]
+    )
+    assert _import(sapwood, folder)["vault"]["edited"] == []  # once
+    (folder / "04-harbour.md").write_text(
+        f"# Harbour\n\n{_note('harbour', 4)}\nIt was closed for a year.\n", encoding="utf-8"
+    )
+    _import(sapwood, folder)
+    anew = _summary(sapwood)
+    assert anew["node_id"] != hit["node_id"]
+    for stays in ("replaced by Ruth Delgado", "**Bridge**: In truth: ", "The mayor knows all of this."):
+        assert stays in anew["content"], stays
+    assert _faults(workspace) == {} and _json(sapwood, "doctor")["ok"]
+    assert _json(sapwood, "rebuild")["ok"]
+    _json(sapwood, "work", "--drain")
+    assert _summary(sapwood)["content"] == anew["content"]
+    (folder / "05-station.md").write_text(
+        f"# Station\n\n{_note('station', 5)}\nIt has a new clock.\n", encoding="utf-8"
+    )
+    _import(sapwood, folder)
+    assert "replaced by Ruth Delgado" in _summary(sapwood)["content"]  # after a rebuild too
+
+
+def test_a_paragraph_that_was_removed_stays_away_and_what_is_new_comes(
+    sapwood: Sapwood, folder: Path, workspace: Path
+) -> None:
+    _write_notes(folder, 10)
+    _import(sapwood, folder)
+    hit = _summary(sapwood)
+    file = workspace / hit["path"]
+    paragraphs = file.read_text(encoding="utf-8").split("\n\n")
+    file.write_text("\n\n".join(p for p in paragraphs if not p.startswith("**Valve**")), encoding="utf-8")
+    _import(sapwood, folder)
+    (folder / "00-pump.md").write_text(
+        f"# Pump\n\n{_note('pump', 0)}\nIt was closed for a year by Ruth Delgado.\n", encoding="utf-8"
+    )
+    _import(sapwood, folder)
+    assert "**Valve**" not in _summary(sapwood)["content"] and "**Tunnel**" in _summary(sapwood)["content"]
+
+
+def test_what_stands_above_is_told_from_the_correction(sapwood: Sapwood, folder: Path, workspace: Path) -> None:
+    _week(folder)
+    _import(sapwood, folder)
+    (day,) = _json(sapwood, "recap", "--on", "2026-05-05")["hits"]
+    _edit(
+        workspace,
+        day,
+        "We decided to sell the harbour in June.",
+        "We decided to keep the lighthouse for 7,000 euros in July.",
+    )
+    _import(sapwood, folder)
+    (week,) = _json(sapwood, "recap", "--since", "2026-05-04", "--until", "2026-05-10")["hits"]
+    assert "lighthouse" in week["content"] and "sell the harbour" not in week["content"]
+    _chat(
+        folder,
+        "late",
+        [
+            (
+                "2026-05-05T20:00:00Z",
+                "Olga",
+                "I promise to paint the fence of the garden on Friday, for 300 euros from the budget.",
+            )
+        ],
+    )
+    _import(sapwood, folder)
+    (day,) = _json(sapwood, "recap", "--on", "2026-05-05")["hits"]
+    assert "lighthouse" in day["content"] and "fence" in day["content"]
+
+
+def test_an_edit_that_nobody_has_looked_at_yet_is_not_overwritten(
+    sapwood: Sapwood, folder: Path, workspace: Path
+) -> None:
+    _write_notes(folder, 10)
+    _import(sapwood, folder)
+    (folder / "04-harbour.md").write_text(
+        f"# Harbour\n\n{_note('harbour', 4)}\nIt was closed for a year.\n", encoding="utf-8"
+    )
+    assert sapwood("import", str(folder), env=ENV).code == 0
+    _edit(workspace, _stale(workspace), "**Valve**: ", "**Valve**: As everybody knows: ")
+    _json(sapwood, "work", "--drain")
+    assert "**Valve**: As everybody knows: " in _summary(sapwood)["content"]
+
+
+def _stale(workspace: Path) -> dict[str, str]:
+    with Memory(workspace) as memory:
+        (path,) = memory.database.row("SELECT content_path FROM mem_tree_summaries WHERE stale") or ("",)
+    return {"path": f"wiki/{path}"}
+
+
+def test_forgetting_reaches_corrections(sapwood: Sapwood, folder: Path, workspace: Path) -> None:
+    from tests.forgetting.test_forget import _traces
+
+    _write_notes(folder, 10)
+    _import(sapwood, folder)
+    _edit(workspace, _summary(sapwood), "**Bridge**: ", "**Bridge**: Zanzibar says: ")
+    _import(sapwood, folder)
+    assert "Zanzibar" in _summary(sapwood)["content"]
+    done = _json(sapwood, "forget", "--match", "zanzibar", "--yes", "--purge")
+    assert done["left"] == [] and _traces(workspace, "zanzibar") == [] and "**Bridge**" in _summary(sapwood)["content"]
+
+
+_texts = st.text(alphabet="abc d\n", min_size=1, max_size=12).map(lambda t: " ".join(t.split())).filter(bool)
+
+
+@given(
+    told=st.lists(_texts, min_size=1, max_size=6),
+    changed=st.dictionaries(st.integers(0, 5), st.none() | _texts, max_size=4),
+    added=st.lists(_texts, max_size=2),
+)
+def test_corrections_can_be_stored_and_applied_twice(
+    told: list[str], changed: dict[int, str | None], added: list[str]
+) -> None:
+    children = [f"L0:{n}" for n in range(len(told))]
+    body = "\n\n".join(f"{text} [{n}]" for n, text in enumerate(told, 1))
+    wanted = Corrections({(children[n],): text for n, text in changed.items() if n < len(children)}, added)
+    again = Corrections.of(wanted.to_text())
+    assert again == wanted
+    once = again.applied_to(body, children)
+    assert [p for p in once.split("\n\n") if p] == [
+        f"{changed.get(n, t) or ''} [{n + 1}]" for n, t in enumerate(told) if changed.get(n, t)
+    ] + added
