@@ -23,7 +23,7 @@ from sapwood.cli.console import (
 from sapwood.cli.entities import entities
 from sapwood.cli.forgetting import forget
 from sapwood.cli.jobs import embed, explain, jobs, work
-from sapwood.cli.moments import moment
+from sapwood.cli.moments import window, with_time
 from sapwood.cli.summarise import summarise
 from sapwood.cli.trees import drill, recap, source, topic
 
@@ -87,13 +87,12 @@ def import_(
 @click.option("--source", help="Only this source_id.")
 @click.option("--kind", type=click.Choice(["chat", "email", "document"]), help="Only items of this kind.")
 @click.option("--author", help="Only by authors whose name holds this.")
-@click.option("--since", help="Not before this date or time.")
-@click.option("--until", help="Not after this date or time.")
+@with_time
 @click.option("--include-dropped", is_flag=True, help="Also what was dropped because it says nothing, such as `ok`.")
 @with_common_options
 def search(
     query: str, workspace: Path | None, limit: int, unit: str, source: str | None, kind: str | None, author: str | None,
-    since: str | None, until: str | None, include_dropped: bool, as_json: bool, debug: bool,
+    since: str | None, until: str | None, on: str | None, include_dropped: bool, as_json: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Find passages, with date, title, origin and file.
 
@@ -102,10 +101,9 @@ def search(
     from sapwood.cli.showing import show_hits
 
     with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
+        first, last = window(since, until, on, memory.zone)
         response = memory.search(
-            query, limit=limit, unit=unit, source_id=source, kind=kind, author=author,
-            since=moment(since, memory.zone, "--since"), until=moment(until, memory.zone, "--until", end=True),
-            include_dropped=include_dropped,
+            query, limit=limit, unit=unit, source_id=source, kind=kind, author=author, since=first, until=last, include_dropped=include_dropped
         )  # fmt: skip
         if as_json:
             print_json(response.to_json())

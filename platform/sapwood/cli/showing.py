@@ -75,6 +75,16 @@ def _runs(days: tuple[str, ...]) -> list[str]:
     return [run[0].isoformat() if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
 
 
+def show_told(response: QueryResponse, workspace: Path) -> None:
+    """The summaries that come beside the hits."""
+    for hit in response.told:
+        click.secho(hit.title, bold=True, nl=False)
+        say(f"  summary of {len(hit.child_ids)}, level {hit.level}")
+        click.secho(f"   {workspace / hit.path}  {hit.node_id[:19]}", fg="bright_black")
+        say("   " + hit.content.rstrip().replace("\n", "\n   "))
+        say()
+
+
 def show_mentions(response: QueryResponse, workspace: Path) -> None:
     """A block a chunk: when and where, and the passages that speak of what was asked for."""
     for hit in response.hits:

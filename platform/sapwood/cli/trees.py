@@ -8,21 +8,23 @@ import click
 
 from sapwood.cli.commands import open_memory, with_common_options
 from sapwood.cli.console import errors_to_exit_codes, fail, print_json, say
-from sapwood.cli.moments import days, moment
+from sapwood.cli.moments import days, hours, window, with_time
 
 _LISTED = 40
 
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--since", help="Not before this date or time.")
-@click.option("--until", help="Not after this date or time.")
+@click.option("--query", "-q", default="", help="Only what speaks of this, the best first.")
+@with_time
 @click.option("--limit", "-n", default=10, show_default=True, help="How many summaries and chunks.")
 @with_common_options
 def source(
     name: str | None,
+    query: str,
     since: str | None,
     until: str | None,
+    on: str | None,
     limit: int,
     workspace: Path | None,
     as_json: bool,
@@ -32,7 +34,7 @@ def source(
 
     NAME is a source_id, a title, or the end of one, such as a folder's name.
     """
-    from sapwood.cli.showing import show_nodes
+    from sapwood.cli.showing import show_hits, show_nodes, show_told
 
     with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
         if name is None:
@@ -45,42 +47,52 @@ def source(
                 click.secho(f"   {row['scope']}", fg="cyan")
             say(f"{len(found)} sources" + (f", {_LISTED} shown; --json lists all" if len(found) > _LISTED else ""))
             return
-        response = memory.query_source(
-            name, limit=limit, since=moment(since, memory.zone, "--since"), until=moment(until, memory.zone, "--until", end=True)
-        )  # fmt: skip
+        first, last = window(since, until, on, memory.zone)
+        response = memory.query_source(name, query, limit=limit, since=first, until=last)
         if as_json:
             print_json(response.to_json())
+        elif query.strip():
+            show_told(response, memory.workspace.root)
+            show_hits(query, response, memory.workspace.root)
         else:
             show_nodes(response, memory.workspace.root)
 
 
 @click.command()
 @click.argument("name")
-@click.option("--since", help="Not before this date or time.")
-@click.option("--until", help="Not after this date or time.")
+@click.option("--query", "-q", default="", help="Only what speaks of this, the best first.")
+@with_time
 @click.option("--limit", "-n", default=10, show_default=True, help="How many chunks.")
 @with_common_options
 def topic(
-    name: str, since: str | None, until: str | None, limit: int, workspace: Path | None, as_json: bool, debug: bool
-) -> None:
+    name: str, query: str, since: str | None, until: str | None, on: str | None, limit: int, workspace: Path | None,
+    as_json: bool, debug: bool,
+) -> None:  # fmt: skip
     """What is known of a person or a thing, the newest first.
 
     NAME is a name, an address, a handle or a tag.
     """
-    from sapwood.cli.showing import show_mentions
+    from sapwood.cli.showing import show_hits, show_mentions, show_told
 
     with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
-        response = memory.query_topic(
-            name, limit=limit, since=moment(since, memory.zone, "--since"), until=moment(until, memory.zone, "--until", end=True)
-        )  # fmt: skip
+        first, last = window(since, until, on, memory.zone)
+        response = memory.query_topic(name, query, limit=limit, since=first, until=last)
         if as_json:
             print_json(response.to_json())
+            return
+        show_told(response, memory.workspace.root)
+        if query.strip():
+            show_hits(query, response, memory.workspace.root)
         else:
             show_mentions(response, memory.workspace.root)
 
 
 @click.command()
-@click.option("--on", "on", help="A day, or words for one or several: 2026-05-03, yesterday, last week, 上周.")
+@click.option(
+    "--on",
+    "on",
+    help="A day, a time, or words for one or several days: 2026-05-03, yesterday, last week, 上周二下午三点.",
+)
 @click.option("--since", help="The first day; the first of which something is known without it.")
 @click.option("--until", help="The last day; today without it.")
 @with_common_options
@@ -102,7 +114,8 @@ def recap(
             first = days(since, memory.zone, "--since")[0] if since else memory.first_day() or last
         if first > last:
             raise click.BadParameter(f"{first} is after {last}", param_hint="--since")
-        found = memory.query_global(first, last)
+        part = hours(on, memory.zone, "--on") if on else None
+        found = memory.query_hours(*part) if part else memory.query_global(first, last)
         if as_json:
             print_json(found.to_json())
         else:
@@ -113,8 +126,9 @@ def recap(
 @click.argument("node")
 @click.option("--depth", "-d", default=1, show_default=True, help="How many levels down.")
 @click.option("--limit", "-n", default=0, help="How many at most; all without it.")
+@click.option("--query", "-q", default="", help="What speaks most of this comes first.")
 @with_common_options
-def drill(node: str, depth: int, limit: int, workspace: Path | None, as_json: bool, debug: bool) -> None:
+def drill(node: str, depth: int, limit: int, query: str, workspace: Path | None, as_json: bool, debug: bool) -> None:
     """What a summary tells of: the summaries and chunks below it, down to the original text.
 
     NODE is the id of a summary, or its first digits.
@@ -128,7 +142,7 @@ def drill(node: str, depth: int, limit: int, workspace: Path | None, as_json: bo
                 f"{node}: nothing has this id. Take the node_id of a hit of `sapwood source`, or a day such as 2026-05-03.",
                 as_json=as_json,
             )
-        response = memory.drill_down(node, depth=depth, limit=limit)
+        response = memory.drill_down(node, depth=depth, limit=limit, query=query)
         if as_json:
             print_json(response.to_json())
         elif found[0].node_kind == "leaf":

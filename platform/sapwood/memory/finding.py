@@ -68,28 +68,35 @@ class Finding(OpenWorkspace):
     def query_source(
         self,
         source: str | None = None,
+        query: str = "",
         *,
         since: datetime | None = None,
         until: datetime | None = None,
         limit: int = 10,
     ) -> QueryResponse:
-        """What a source tells: its summaries and what is not summarised yet; see `recall.trees.query_source`.
+        """What a source tells: its summaries and what is not summarised yet; see `recall.trees.query_source`. With a query, what it says
+        about that; see `recall.trees.search_source`.
 
         Args:
             source: its id, its title, or the end of its id, such as a folder's or file's name; None for all sources.
+            query: words, or nothing.
             since, until: only what lies in this window.
             limit: how many hits.
 
         Raises:
             NotFoundError: no source is called so.
         """
-        from sapwood.recall.trees import query_source
+        from sapwood.recall.trees import query_source, search_source
         from sapwood.store.trees import TreeStore
 
         store = TreeStore(self.database)
         trees = store.named(source) if source else store.trees("source")
         if source and not trees:
             raise NotFoundError(source, "no source is called so", "`sapwood source` without a name lists them.")
+        if query.strip():
+            return search_source(
+                self.database, trees, query, since=since, until=until, limit=limit, vectors=self._vector_leg()
+            )
         return query_source(self.database, trees, since=since, until=until, limit=limit)
 
     def sources(self) -> list[dict[str, Any]]:
@@ -104,17 +111,35 @@ class Finding(OpenWorkspace):
 
         return recap(self.database, first, last or first, self.zone)
 
+    def query_hours(self, start: datetime, end: datetime) -> Recap:
+        """What happened in a part of a day; see `recall.recap.recap_part`. Both moments are aware."""
+        from sapwood.recall.recap import recap_part
+
+        return recap_part(self.database, start, end, self.zone)
+
     def query_topic(
-        self, name: str, *, since: datetime | None = None, until: datetime | None = None, limit: int = 10
+        self,
+        name: str,
+        query: str = "",
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 10,
     ) -> QueryResponse:
-        """What is known of a person or a thing, the newest first; see `recall.topics.query_topic`.
+        """What is known of a person or a thing, the newest first; see `recall.topics.query_topic`. With a query, what is said about that
+        where they are named; see `recall.topics.search_topic`.
 
         Raises:
             NotFoundError: nobody and nothing is called so.
         """
-        from sapwood.recall.topics import query_topic
+        from sapwood.recall.topics import query_topic, search_topic
 
-        found = query_topic(self.database, name, since=since, until=until, limit=limit)
+        if query.strip():
+            found = search_topic(
+                self.database, name, query, since=since, until=until, limit=limit, vectors=self._vector_leg()
+            )
+        else:
+            found = query_topic(self.database, name, since=since, until=until, limit=limit)
         if not found.total and not self._is_known(name):
             near = ", ".join(match.surface for match in self.search_entities(name, limit=3))
             step = f"Perhaps you mean: {near}." if near else "`sapwood entities TEXT` looks for names that hold a text."
@@ -150,11 +175,17 @@ class Finding(OpenWorkspace):
         day = DayStore(self.database).first()
         return date.fromisoformat(day) if day else None
 
-    def drill_down(self, node_id: str, *, depth: int = 1, limit: int = 0) -> QueryResponse:
+    def drill_down(self, node_id: str, *, depth: int = 1, limit: int = 0, query: str = "") -> QueryResponse:
         """What a summary tells of; see `recall.trees.drill_down`."""
         from sapwood.recall.trees import drill_down
 
-        return drill_down(self.database, node_id, depth=depth, limit=limit)
+        return drill_down(self.database, node_id, depth=depth, limit=limit, query=query)
+
+    def sync_status_list(self) -> list[dict[str, Any]]:
+        """How far each connection is; see `recall.sync_status.sync_status`."""
+        from sapwood.recall.sync_status import sync_status
+
+        return [row.to_json() for row in sync_status(self.workspace, self.database, self.settings)]
 
     def fetch(self, node_ids: Iterable[str]) -> list[RetrievalHit]:
         """Summaries and chunks by id, items by item id; unknown ids are left out."""

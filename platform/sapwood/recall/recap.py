@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, tzinfo
+from datetime import date, datetime, tzinfo
 from typing import Any
 
-from sapwood.clock import from_ms, iso_z, now
+from sapwood.clock import from_ms, iso_z, now, to_ms
 from sapwood.recall.hits import RetrievalHit
 from sapwood.recall.trees import fetch_nodes
 from sapwood.store.database import Database
-from sapwood.store.days import DayStore
+from sapwood.store.days import DayStore, SaidThatDay
 from sapwood.store.summaries import SummaryStore
 from sapwood.trees import calendar
-from sapwood.trees.digest import GLOBAL, tell_day
+from sapwood.trees.digest import GLOBAL, tell_day, tell_part
 from sapwood.trees.summarising import EXTRACTIVE, Extractive
 from sapwood.vault.paths import digest_path
 
-__all__ = ["Recap", "recap"]
+__all__ = ["Recap", "recap", "recap_part"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +68,25 @@ def recap(database: Database, first: date, last: date, zone: tzinfo) -> Recap:
     return Recap(first.isoformat(), last.isoformat(), tuple(hits), tuple(silent), days.weak(start, end), days.pending())
 
 
+def recap_part(database: Database, start: datetime, end: datetime, zone: tzinfo) -> Recap:
+    """Tell a part of a local day, from a moment to another (not included)."""
+    day = start.astimezone(zone).date()
+    text, said = tell_part(database, Extractive(), day, to_ms(start), to_ms(end))
+    title = f"{day.isoformat()} {start.astimezone(zone):%H:%M} – {end.astimezone(zone):%H:%M}"
+    hits = [_made_now(title, text, said)] if text else []
+    days = DayStore(database)
+    return Recap(title, title, tuple(hits), (), 0, days.pending())
+
+
 def _live(database: Database, day: date, zone: tzinfo) -> list[RetrievalHit]:
     text, said = tell_day(database, Extractive(), day, zone)
-    if not text:
-        return []
+    return [_made_now(day.isoformat(), text, said)] if text else []
+
+
+def _made_now(title: str, text: str, said: Sequence[SaidThatDay]) -> RetrievalHit:
     start, end = (iso_z(from_ms(ms)) for ms in (min(s.range_ms[0] for s in said), max(s.range_ms[1] for s in said)))
-    hit = RetrievalHit(
-        node_id=f"day:{day.isoformat()}", node_kind="summary", title=day.isoformat(), author="", date=end, date_source="said", item_id="", source_id=GLOBAL,
+    return RetrievalHit(
+        node_id=f"day:{title}", node_kind="summary", title=title, author="", date=end, date_source="said", item_id="", source_id=GLOBAL,
         source_kind=GLOBAL, path="", content=text, score=0.0, breakdown={}, passages=(), time_range_start=start, time_range_end=end, source_ref="",
         child_ids=tuple(s.chunk_id for s in said), tree_kind=GLOBAL, tree_scope=GLOBAL, summariser=EXTRACTIVE,
     )  # fmt: skip
-    return [hit]

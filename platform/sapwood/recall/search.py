@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -54,6 +54,8 @@ def search(
     since: datetime | None = None,
     until: datetime | None = None,
     include_dropped: bool = False,
+    source_ids: Sequence[str] | None = None,
+    entity_ids: Sequence[str] | None = None,
     vectors: VectorLeg | None = None,
 ) -> QueryResponse:
     """The best hits for a query; the newest items when it is blank.
@@ -65,6 +67,7 @@ def search(
         unit: what a hit is: `passage`, `chunk` or `item`; the best passage speaks for its chunk and item.
         source_id, kind, author, since, until: filters, times aware and inclusive.
         include_dropped: also what was dropped because it says nothing.
+        source_ids: only of one of these; entity_ids: only in chunks that name one of these.
         vectors: the leg that finds by meaning; without it, or while it is not live, full text answers alone.
 
     Raises:
@@ -73,9 +76,11 @@ def search(
     if unit not in UNITS:
         raise ValueError(f"unit {unit!r} is none of {', '.join(UNITS)}")
     limit = min(limit if limit > 0 else 10, _MAX_LIMIT)
+    sources = source_ids if source_ids is not None else [source_id] if source_id else None
     filters = Filters(
-        source_id, kind, author, to_ms(since) if since else None, to_ms(until) if until else None, include_dropped
-    )
+        tuple(sources) if sources is not None else None, kind, author, to_ms(since) if since else None, to_ms(until) if until else None,
+        include_dropped, tuple(entity_ids) if entity_ids is not None else None,
+    )  # fmt: skip
     if not text.strip():
         ids = store.newest(filters, limit + 1)
         return _respond(store, {pid: {} for pid in ids}, ids, unit, limit, len(ids))

@@ -8,15 +8,18 @@ from typing import Any
 
 from sapwood.clock import from_ms, iso_z, to_ms
 from sapwood.recall.hits import PassageHit, QueryResponse, RetrievalHit
-from sapwood.recall.trees import fetch_nodes, query_source
+from sapwood.recall.search import search
+from sapwood.recall.trees import fetch_nodes, matching_summaries, query_source
+from sapwood.recall.vector_leg import VectorLeg
 from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore
 from sapwood.store.identities import IdentityStore
+from sapwood.store.search import SearchStore
 from sapwood.store.trees import TreeStore, tree_id_of
 from sapwood.trees.focus import names_of, passages_naming
 from sapwood.vault.paths import topic_page_path
 
-__all__ = ["EntityMatch", "query_topic", "search_entities"]
+__all__ = ["EntityMatch", "query_topic", "search_entities", "search_topic"]
 
 _PASSAGES = 5  # shown of a chunk
 _TOLD = 20  # nodes at the top of a topic tree
@@ -69,6 +72,29 @@ def query_topic(
         if hit.node_kind == "summary"
     ]
     return QueryResponse(hits, total, total > len(hits), told=tuple(told))
+
+
+def search_topic(
+    database: Database,
+    name: str,
+    query: str,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: int = 10,
+    vectors: VectorLeg | None = None,
+) -> QueryResponse:
+    """What is said about something in chunks that name somebody or something, ranked as a search ranks it.
+
+    Args:
+        database, name, since, until, limit: as for `query_topic`.
+        query: words.
+        vectors: as for `search`.
+    """
+    ids = IdentityStore(database).resolve(name)
+    found = search(SearchStore(database), query, limit=limit, since=since, until=until, entity_ids=ids, vectors=vectors)
+    trees = [tree_id_of("topic", IdentityStore(database).head(entity_id)) for entity_id in ids]
+    return replace(found, told=matching_summaries(database, query, "tree_id", trees, (since, until)))
 
 
 def _with_passages(database: Database, hit: RetrievalHit, names: list[str]) -> RetrievalHit:

@@ -7,19 +7,23 @@ summarised. Together they tell of everything once.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 
 from sapwood.clock import from_ms, iso_z, to_ms
 from sapwood.recall.hits import QueryResponse, RetrievalHit
-from sapwood.recall.search import fetch
+from sapwood.recall.query import parse
+from sapwood.recall.search import fetch, search
+from sapwood.recall.vector_leg import VectorLeg
 from sapwood.store.database import Database
-from sapwood.store.search import SearchStore
+from sapwood.store.search import Filters, SearchStore
 from sapwood.store.summaries import SummaryRow, SummaryStore
 from sapwood.store.trees import TreeRow, TreeStore
 
-__all__ = ["children", "drill_down", "fetch_nodes", "query_source"]
+__all__ = ["children", "drill_down", "fetch_nodes", "matching_summaries", "query_source", "search_source"]
 
 _MAX_DEPTH = 32
+_TOLD, _SHOWN, _PASSAGES = 50, 3, 1000
 Window = tuple[int | None, int | None]
 
 
@@ -51,8 +55,53 @@ def query_source(
     return QueryResponse(tuple(ranked[:limit]), len(ranked), len(ranked) > limit)
 
 
-def drill_down(database: Database, node_id: str, *, depth: int = 1, limit: int = 0) -> QueryResponse:
-    """What stands below a summary, siblings before descendants; nothing below a leaf or an unknown id.
+def search_source(
+    database: Database,
+    trees: Iterable[TreeRow],
+    query: str,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: int = 10,
+    vectors: VectorLeg | None = None,
+) -> QueryResponse:
+    """What these trees say about something: their chunks, ranked as a search ranks them, and as `told` the summaries that speak of it.
+
+    Args:
+        database, trees, since, until, limit: as for `query_source`.
+        query: words.
+        vectors: as for `search`.
+    """
+    tree_ids = [tree.tree_id for tree in trees]
+    found = search(
+        SearchStore(database), query, limit=limit, since=since, until=until, source_ids=TreeStore(database).sources_below(tree_ids), vectors=vectors
+    )  # fmt: skip
+    return replace(found, told=matching_summaries(database, query, "tree_id", tree_ids, (since, until)))
+
+
+def matching_summaries(
+    database: Database, query: str, column: str, values: list[str], span: tuple[datetime | None, datetime | None]
+) -> tuple[RetrievalHit, ...]:
+    """The summaries that speak most of something, of those whose `id` or `tree_id` is one of these; not one above another."""
+    parsed = parse(query)
+    rows = SummaryStore(database).match(parsed.expression, column, values, _TOLD) if parsed else []
+    since, until = span
+    found = [
+        hit
+        for hit in fetch_nodes(database, [row[0] for row in rows])
+        if (since is None or (hit.time_range_end and datetime.fromisoformat(hit.time_range_end) >= since))
+        and (until is None or (hit.time_range_start and datetime.fromisoformat(hit.time_range_start) <= until))
+    ]
+    chosen: list[RetrievalHit] = []
+    for hit in found:
+        if not any(hit.node_id in other.child_ids or other.node_id in hit.child_ids for other in chosen):
+            chosen.append(hit)
+    return tuple(chosen[:_SHOWN])
+
+
+def drill_down(database: Database, node_id: str, *, depth: int = 1, limit: int = 0, query: str = "") -> QueryResponse:
+    """What stands below a summary, siblings before descendants; nothing below a leaf or an unknown id. With a query, what speaks most
+    of it comes first.
 
     Args:
         database: the store.
@@ -65,8 +114,33 @@ def drill_down(database: Database, node_id: str, *, depth: int = 1, limit: int =
     for _ in range(min(depth, _MAX_DEPTH)):
         level = [child for hit in level if hit.node_kind == "summary" for child in fetch_nodes(database, hit.child_ids)]
         found += level
+    if query.strip():
+        found = _by_relevance(database, found, query)
     shown = found[:limit] if limit > 0 else found
     return QueryResponse(tuple(shown), len(found), len(shown) < len(found))
+
+
+def _by_relevance(database: Database, nodes: list[RetrievalHit], query: str) -> list[RetrievalHit]:
+    """Nodes by how well they match, each kind against its own best; those that do not match last, in their order."""
+    parsed = parse(query)
+    if parsed is None:
+        return nodes
+    ids = [node.node_id for node in nodes]
+    scores = _shares(SummaryStore(database).match(parsed.expression, "id", ids, len(ids)))
+    store = SearchStore(database)
+    chunks = tuple(node.node_id for node in nodes if node.node_kind == "leaf")
+    rows = store.match(parsed.expression, Filters(chunk_ids=chunks, include_dropped=True), _PASSAGES) if chunks else []
+    scores |= _shares(store.chunks_of([row[0] for row in rows], [row[1] for row in rows]))
+    return sorted(nodes, key=lambda node: -scores.get(node.node_id, 0.0))
+
+
+def _shares(rows: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """The best score of each node as a share of the best of all."""
+    best: dict[str, float] = {}
+    for node_id, score in rows:
+        best[node_id] = max(score, best.get(node_id, 0.0))
+    most = max(best.values(), default=0.0)
+    return {node_id: score / most for node_id, score in best.items()} if most > 0 else best
 
 
 def children(database: Database, hit: RetrievalHit) -> list[RetrievalHit]:

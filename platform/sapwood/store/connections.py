@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sapwood.store.database import Database
+from sapwood.store.schema import PASSAGE_BITS
 
 _PAGE = 20_000
 _MAX_ROWID = 2**63 - 1
@@ -43,6 +44,27 @@ class Issue:
     mtime_ns: int = 0
     digest: str = ""
     attempts: int = 1
+
+
+_WAVE_MS = 600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Counts of a connection: items, chunks (of them not examined yet, and dropped), passages (of them in the full-text index), files that
+    failed or were skipped, when something was stored last in milliseconds, and the chunks of the last ten minutes before that: all, examined."""
+
+    items: int
+    chunks: int
+    pending: int
+    dropped: int
+    passages: int
+    searchable: int
+    failed: int
+    skipped: int
+    last_stored_ms: int | None
+    wave_total: int
+    wave_examined: int
 
 
 class ConnectionStore:
@@ -218,3 +240,47 @@ class ConnectionStore:
             (connection_id,),
         )
         return (row[0], row[1], row[2], json.loads(row[3]), row[4]) if row else None
+
+    def last_success(self, connection_id: int) -> int | None:
+        """When the newest run ended that was done, in milliseconds."""
+        moment = self._db.value(
+            "SELECT max(ended_at_ms) FROM mem_tree_runs WHERE connection_id = ? AND status = 'done'", (connection_id,)
+        )
+        return None if moment is None else int(moment)
+
+    def progress(self, connection_id: int) -> Progress:
+        """What a connection has stored, and how much of that is done; see `Progress`."""
+        items, passages, last = self._db.row(
+            "SELECT count(*), coalesce(sum(passage_count), 0), max(updated_at_ms) FROM mem_tree_items WHERE connection_id = ?",
+            (connection_id,),
+        ) or (0, 0, None)
+        chunks, pending, dropped, total, examined = self._db.row(
+            "SELECT count(*), coalesce(sum(status = 'pending_extraction'), 0), coalesce(sum(status = 'dropped'), 0), coalesce(sum(made >= ?2), 0), "
+            "coalesce(sum(made >= ?2 AND status != 'pending_extraction'), 0) FROM (SELECT DISTINCT c.id, c.lifecycle_status AS status, c.created_at_ms AS made "
+            "FROM mem_tree_items i JOIN mem_tree_item_chunks ic ON ic.item_no = i.item_no JOIN mem_tree_chunks c ON c.id = ic.chunk_id WHERE i.connection_id = ?1)",
+            (connection_id, (last or 0) - _WAVE_MS),
+        ) or (0, 0, 0, 0, 0)
+        issues = dict(
+            self._db.rows(
+                "SELECT state, count(*) FROM mem_tree_item_issues WHERE connection_id = ? GROUP BY state",
+                (connection_id,),
+            )
+        )
+        searchable = self._db.value(
+            f"SELECT count(*) FROM mem_tree_items i JOIN mem_tree_passages_fts_docsize d ON d.id >= i.item_no << {PASSAGE_BITS} "
+            f"AND d.id < (i.item_no + 1) << {PASSAGE_BITS} WHERE i.connection_id = ?",
+            (connection_id,),
+        )
+        return Progress(
+            items,
+            chunks,
+            pending,
+            dropped,
+            passages,
+            int(searchable),
+            issues.get("failed", 0),
+            issues.get("skipped", 0),
+            last,
+            total,
+            examined,
+        )

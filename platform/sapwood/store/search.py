@@ -15,28 +15,40 @@ from sapwood.text.fold import fold
 _JOINED = (
     f"JOIN mem_tree_passages p ON p.passage_id = f.rowid JOIN mem_tree_items i ON i.item_no = f.rowid >> {PASSAGE_BITS}"
 )
+_CHUNK = "EXISTS (SELECT 1 FROM mem_tree_item_chunks ic WHERE ic.item_no = i.item_no AND ic.seq = p.seq"
 COLUMN_WEIGHTS = "1.0, 1.0, 0.5"  # title with headings, body, date words
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
     """What hits must satisfy. Times in milliseconds, inclusive. `author` matches any part of the name, folded,
-    of who wrote the message, or of the item's author where a passage has none."""
+    of who wrote the message, or of the item's author where a passage has none. `source_ids` and `chunk_ids` are those of which one
+    must hold it, `entity_ids` those of which its chunk must name one; None for any."""
 
-    source_id: str | None = None
+    source_ids: tuple[str, ...] | None = None
     kind: str | None = None
     author: str | None = None
     since_ms: int | None = None
     until_ms: int | None = None
     include_dropped: bool = False
+    entity_ids: tuple[str, ...] | None = None
+    chunk_ids: tuple[str, ...] | None = None
 
     def sql(self) -> tuple[str, list[Any]]:
         """Conditions over `p` (passages) and `i` (items); empty when nothing is asked."""
         conditions: list[str] = []
         bindings: list[Any] = []
-        if self.source_id:
-            conditions.append("i.source_id = ?")
-            bindings.append(self.source_id)
+        for condition, values in (
+            ("i.source_id IN (SELECT value FROM json_each(?))", self.source_ids),
+            (f"{_CHUNK} AND ic.chunk_id IN (SELECT value FROM json_each(?)))", self.chunk_ids),
+            (
+                f"{_CHUNK} AND ic.chunk_id IN (SELECT node_id FROM mem_tree_entity_index WHERE entity_id IN (SELECT value FROM json_each(?))))",
+                self.entity_ids,
+            ),
+        ):
+            if values is not None:
+                conditions.append(condition)
+                bindings.append(json.dumps(values, ensure_ascii=False))
         if self.kind:
             conditions.append("i.kind = ?")
             bindings.append(self.kind)
@@ -206,6 +218,15 @@ class SearchStore:
             (chunk_id,),
         )
         return [PassageRow(*row) for row in rows]
+
+    def chunks_of(self, passage_ids: list[int], scores: list[float]) -> list[tuple[str, float]]:
+        """`(chunk, score)` for each passage, in their order."""
+        rows = self._db.rows(
+            f"SELECT ic.chunk_id, j.key FROM json_each(?) j JOIN mem_tree_passages p ON p.passage_id = j.value "
+            f"JOIN mem_tree_item_chunks ic ON ic.item_no = p.passage_id >> {PASSAGE_BITS} AND ic.seq = p.seq ORDER BY j.key",
+            (json.dumps(passage_ids),),
+        )
+        return [(chunk_id, scores[place]) for chunk_id, place in rows]
 
     def authors_of_chunk(self, item_no: int, seq: int) -> list[str]:
         """Who wrote the passages of a chunk, sorted."""

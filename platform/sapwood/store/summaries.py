@@ -149,6 +149,15 @@ class SummaryStore:
         for row in self._db.each(f"SELECT {_COLUMNS} FROM mem_tree_summaries ORDER BY summary_no"):
             yield SummaryRow.of(row)
 
+    def match(self, expression: str, column: str, values: list[str], limit: int) -> list[tuple[str, float]]:
+        """`(id, bm25)` of the summaries that match best, higher is better, of those whose `id` or `tree_id` is one of these."""
+        assert column in ("id", "tree_id")
+        return self._db.rows(
+            "SELECT s.id, -bm25(mem_tree_summaries_fts) AS score FROM mem_tree_summaries_fts f JOIN mem_tree_summaries s ON s.summary_no = f.rowid "
+            f"WHERE mem_tree_summaries_fts MATCH ? AND s.{column} IN (SELECT value FROM json_each(?)) AND NOT s.stale ORDER BY score DESC, s.id LIMIT ?",
+            (expression, json.dumps(values), limit),
+        )
+
     def parents(self, node_id: str) -> list[str]:
         """Summaries that tell of a node, in all trees."""
         return [

@@ -183,6 +183,16 @@ class TreeStore:
             (tree_id, level, json.dumps(node_ids)),
         )
 
+    def sources_below(self, tree_ids: list[str]) -> list[str]:
+        """Scopes of these trees, and of the documents whose roots have come into them."""
+        rows = self._db.rows(
+            "WITH chosen (id) AS (SELECT value FROM json_each(?1)), held (node_id) AS (SELECT b.node_id FROM mem_tree_buffers b JOIN chosen c ON c.id = b.tree_id "
+            "UNION SELECT k.child_id FROM mem_tree_summaries s JOIN chosen c ON c.id = s.tree_id JOIN mem_tree_summary_children k ON k.summary_id = s.id) "
+            "SELECT scope FROM mem_tree_trees WHERE id IN chosen UNION SELECT t.scope FROM held h JOIN mem_tree_trees t ON t.root_id = h.node_id AND t.kind = 'source' ORDER BY 1",
+            (json.dumps(tree_ids),),
+        )
+        return [row[0] for row in rows]
+
     def tops(self, tree_id: str) -> list[str]:
         """The nodes of a tree that no summary of it tells of: those that wait, and the root of a finished document."""
         rows = self._db.rows(

@@ -197,6 +197,17 @@ class VectorStore:
             removed += len(gone)
         return removed
 
+    def missing_by_connection(self, model: Model | None) -> dict[int, int]:
+        """How many passages of each connection have no vector of a model; with None all of them."""
+        without = self._without(model) if model else "WHERE 1"
+        dropped = "AND p.passage_id NOT IN (SELECT passage_id FROM main.mem_tree_dropped_passages)"
+        return dict(
+            self._db.rows(
+                f"SELECT i.connection_id, count(*) FROM main.mem_tree_passages p JOIN main.mem_tree_items i ON i.item_no = p.passage_id >> {PASSAGE_BITS} "
+                f"{without} {dropped} GROUP BY i.connection_id"
+            )
+        )
+
     def wipe(self) -> None:
         """Write the file anew without anything that was ever deleted."""
         self._db.run("VACUUM vectors")

@@ -36,7 +36,7 @@ from sapwood.vault.chunkfile import body_sha256
 from sapwood.vault.paths import digest_path
 from sapwood.workspace import Workspace
 
-__all__ = ["GLOBAL", "Digester", "days_of_chunk", "missed_digests", "place_in_days", "tell_day"]
+__all__ = ["GLOBAL", "Digester", "days_of_chunk", "missed_digests", "place_in_days", "tell_day", "tell_part"]
 
 GLOBAL = "global"
 _TITLE = "Days"
@@ -75,7 +75,14 @@ def missed_digests(database: Database, zone: tzinfo) -> list[NewJob]:
 
 def tell_day(database: Database, summariser: Summariser, day: date, zone: tzinfo) -> tuple[str, list[SaidThatDay]]:
     """The text of a day, and what it is told from."""
-    said = DayStore(database).said(day.isoformat(), *calendar.day_bounds_ms(day, zone))
+    return tell_part(database, summariser, day, *calendar.day_bounds_ms(day, zone))
+
+
+def tell_part(
+    database: Database, summariser: Summariser, day: date, start_ms: int, end_ms: int
+) -> tuple[str, list[SaidThatDay]]:
+    """Likewise, of a part of a day."""
+    said = DayStore(database).said(day.isoformat(), start_ms, end_ms)
     parts = _parts(said)
     names = [m.surface for s in said for m in EntityStore(database).of_node(s.chunk_id)]
     return (summariser.summarise(parts, names) if parts else ""), said
