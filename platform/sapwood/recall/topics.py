@@ -82,6 +82,7 @@ def search_topic(
     since: datetime | None = None,
     until: datetime | None = None,
     limit: int = 10,
+    unit: str = "chunk",
     vectors: VectorLeg | None = None,
 ) -> QueryResponse:
     """What is said about something in chunks that name somebody or something, ranked as a search ranks it.
@@ -89,10 +90,12 @@ def search_topic(
     Args:
         database, name, since, until, limit: as for `query_topic`.
         query: words.
-        vectors: as for `search`.
+        unit, vectors: as for `search`.
     """
     ids = IdentityStore(database).resolve(name)
-    found = search(SearchStore(database), query, limit=limit, since=since, until=until, entity_ids=ids, vectors=vectors)
+    found = search(
+        SearchStore(database), query, limit=limit, unit=unit, since=since, until=until, entity_ids=ids, vectors=vectors
+    )
     trees = [tree_id_of("topic", IdentityStore(database).head(entity_id)) for entity_id in ids]
     return replace(found, told=matching_summaries(database, query, "tree_id", trees, (since, until)))
 

@@ -63,6 +63,7 @@ def search_source(
     since: datetime | None = None,
     until: datetime | None = None,
     limit: int = 10,
+    unit: str = "chunk",
     vectors: VectorLeg | None = None,
 ) -> QueryResponse:
     """What these trees say about something: their chunks, ranked as a search ranks them, and as `told` the summaries that speak of it.
@@ -70,11 +71,11 @@ def search_source(
     Args:
         database, trees, since, until, limit: as for `query_source`.
         query: words.
-        vectors: as for `search`.
+        unit, vectors: as for `search`.
     """
     tree_ids = [tree.tree_id for tree in trees]
     found = search(
-        SearchStore(database), query, limit=limit, since=since, until=until, source_ids=TreeStore(database).sources_below(tree_ids), vectors=vectors
+        SearchStore(database), query, limit=limit, unit=unit, since=since, until=until, source_ids=TreeStore(database).sources_below(tree_ids), vectors=vectors
     )  # fmt: skip
     return replace(found, told=matching_summaries(database, query, "tree_id", tree_ids, (since, until)))
 

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from sapwood.text.fold import CJK_CLASS, fold
+from sapwood.text.fold import CJK, CJK_CLASS, fold
 from sapwood.text.tokens import count_tokens
 from sapwood.trees.sentences import Act, Part, Sentence, sentences_of, told
 
@@ -41,11 +41,11 @@ _FUNCTION = frozenset(
     "的了是在和与就都也又而但把被对于从到向给让会能可要有没不这那其之个们吧吗呢啊呀哦嗯我你他她它很还啦嘛呃噢然所以因为如果什么怎"
 )
 _ACT_WORTH = {Act.DECIDE: 2.0, Act.PROMISE: 1.5, Act.ASK: 0.8, Act.SAY: 1.0}
-_COST_BASE, _COST_POWER = 5, 0.6  # what a sentence adds is divided by (its tokens + 5)^0.6
+_COST_BASE, _COST_POWER = 5, 0.7  # what a sentence adds is divided by (its tokens + 5)^0.7
 _TOLD_AGAIN = 0.3  # of a term's weight is left each time it is told
 _LEAST = 0.2  # of what the first sentence told: less is only told to fill the room
 _TURN = 0.3  # how much a part that has been told of stands back, for each of its sentences
-_FRAME = 4  # tokens of a speaker's name and verb
+_ROUNDS, _ROOM = 3, 0.03  # how often the room that is left is looked at, and how much of it is left alone
 _FIGURE = re.compile(r"\d")
 
 
@@ -61,7 +61,17 @@ def extract(parts: list[Part], tokens: int, names: Iterable[str] = (), most: int
     most = tokens if most is None else max(most, tokens)
     selection = _Selection(sentences_of(parts), {fold(name) for name in names if len(name) > 1})
     chosen = selection.choose(tokens, most)
+    for _ in range(_ROUNDS):  # told together, sentences take less room than each by itself
+        room = tokens - _length(selection.sentences, chosen)
+        if room <= _ROOM * tokens:
+            break
+        chosen = selection.choose(selection.spent + room, most)
     return [Told(parts[n].node_id, text) for n, text in _within(selection.sentences, chosen, most)]
+
+
+def _length(sentences: list[Sentence], chosen: list[int]) -> int:
+    """Tokens of all that is told."""
+    return count_tokens("\n\n".join(text for _, text in _told_by_part(sentences, sorted(chosen))))
 
 
 def _within(sentences: list[Sentence], chosen: list[int], tokens: int) -> list[tuple[int, str]]:
@@ -99,16 +109,24 @@ class _Selection:
         self._left = {term: max(n - 1, 0.2) ** 0.6 for term, n in spread.items()}
         self._terms = [sorted(set(words)) for words in terms]
         self._worth = [_worth(s, t, names) for s, t in zip(sentences, terms, strict=True)]
-        self._costs = [count_tokens(s.text) + (_FRAME if s.speaker else 0) for s in sentences]
+        frames = {
+            (s.speaker, s.act, bool(CJK.search(s.text))): told(s.speaker, s.act, s.text[:1])
+            for s in sentences
+            if s.speaker
+        }
+        framed = {key: count_tokens(frame) for key, frame in frames.items()}
+        self._costs = [
+            count_tokens(s.text) + framed.get((s.speaker, s.act, bool(CJK.search(s.text))), 0) for s in sentences
+        ]
         self._told_of: Counter[int] = Counter()
         self._chosen: list[int] = []
         self._taken: set[int] = set()
-        self._spent = 0
+        self.spent = 0
 
     def choose(self, tokens: int, most: int) -> list[int]:
         """Numbers of sentences in the order of choice: first one of each part within `most` tokens, then the best within `tokens`."""
-        able = [number for number, terms in enumerate(self._terms) if terms]
-        untold = {self.sentences[number].part for number in able}
+        able = [number for number, terms in enumerate(self._terms) if terms and number not in self._taken]
+        untold = {self.sentences[number].part for number in able} - self._told_of.keys()
         for number in self._by_priority(able):
             part = self.sentences[number].part
             if part in untold and self._take(number, most):
@@ -133,11 +151,11 @@ class _Selection:
                 yield number
 
     def _take(self, number: int, tokens: int) -> bool:
-        if self._spent + self._costs[number] > tokens:
+        if self.spent + self._costs[number] > tokens:
             return False
         self._chosen.append(number)
         self._taken.add(number)
-        self._spent += self._costs[number]
+        self.spent += self._costs[number]
         self._told_of[self.sentences[number].part] += 1
         for term in self._terms[number]:
             self._left[term] *= _TOLD_AGAIN

@@ -53,7 +53,7 @@ def unsupported(text: str, source: str) -> list[str]:
     A name is a word with a capital letter inside of a sentence, or what the rules for entities find. Numbers are compared by value, so
     that `05` and `5`, `1,000` and `1000` are the same.
     """
-    folded = fold(source)
+    folded, text = fold(source).replace("_", " "), text.replace("_", " ")  # signs of emphasis, no parts of words
     words = set(_WORD.findall(folded))
     values = {_value(n) for n in _NUMBER.findall(folded)} | {
         _value(part) for n in _NUMBER.findall(folded) for part in re.split(r"[.,]", n)
@@ -78,5 +78,5 @@ def _value(number: str) -> str:
 
 
 def _stands_in(word: str, words: set[str], text: str) -> bool:
-    base = re.sub(r"['’]s?$", "", word)
-    return base in words or (base in text if not base.isascii() or not base.isalpha() else False)
+    base = re.sub(r"['’]s?$", "", word).strip("_")
+    return word in words or base in words or (base in text if not base.isascii() or not base.isalpha() else False)
