@@ -184,6 +184,14 @@ def test_what_was_forgotten_can_be_brought_back(imported: Sapwood, folder: Path,
     _sound(imported, workspace)
     assert _import(imported, folder)["counts"]["unchanged"] == 5
     assert imported("forget", "--undo", "nothing", env=ENV).code == 1
+    done = _run(imported, "forget", "--match", "zanzibar", "--yes")
+    assert (
+        _run(imported, "forget", done["receipt"], "--purge", "--yes")["left"] == []
+        and _traces(workspace, "zanzibar") == []
+    )
+    assert _run(imported, "forget", "--undo", done["receipt"])["restored"] == []  # but what comes in is taken in again
+    _import(imported, folder)
+    assert _run(imported, "forget", "--match", "atlantis", "--yes")["receipt"] == ""
 
 
 def test_what_is_kept_too_long_goes_for_good(imported: Sapwood, workspace: Path) -> None:
@@ -246,7 +254,8 @@ def test_a_note_of_the_users_own_is_named_not_touched(imported: Sapwood, workspa
     ("arguments", "says"),
     [
         (("--match", "z"), "too short"), (("nobody at all",), "is called so"), ((), "Give one of"),
-        (("--match", "x", "--list"), "Give one of"), (("--undo", "../x"), "can be brought back"),
+        (("--match", "x", "--list"), "Give one of"), (("--undo", "../x"), "no such receipt"),
+        (("--undo", "x", "--purge"), "goes with TARGET"), (("",), "is empty"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_named(imported: Sapwood, arguments: tuple[str, ...], says: str) -> None:

@@ -20,7 +20,9 @@ def _told(workspace: Path) -> list[tuple[object, ...]]:
     with Memory(workspace) as memory:
         assert {n: c for n, c in tree_faults(memory.database).items() if c} == {}
         return memory.database.rows(
-            "SELECT 'chunk', id, lifecycle_status, content FROM mem_tree_chunks UNION ALL SELECT 'summary', id, stale, content FROM mem_tree_summaries ORDER BY 1, 2"
+            # In which tens the leaves are told depends on when each process was killed.
+            "SELECT id, lifecycle_status, content FROM mem_tree_chunks UNION ALL SELECT 'told', count(*), sum(stale) FROM mem_tree_summary_children k "
+            "JOIN mem_tree_summaries s ON s.id = k.summary_id WHERE s.level = 1 AND s.tree_kind = 'source' ORDER BY 1"
         )
 
 

@@ -51,7 +51,7 @@ def status(workspace: Workspace, database: Database, settings: Settings) -> Repo
                     f"forgetting {receipt.number}",
                     False,
                     f"was interrupted; it began at {receipt.at}",
-                    "Run the same `sapwood forget` again.",
+                    "Run `sapwood forget --resume`.",
                 )
             )
     for chunk_id, item_id, _, edited in ItemStore(database).conflicts():

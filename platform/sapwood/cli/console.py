@@ -34,6 +34,12 @@ def print_json(data: Any) -> None:
     sys.stdout.write("\n")
 
 
+def counted(number: int, name: str) -> str:
+    """`1 item`, `2 items`; a name that is given in the plural loses its s for one."""
+    name = name.removesuffix("s")
+    return f"{number} {name}{'s' * (number != 1)}"
+
+
 def say(text: str = "") -> None:
     """A line for people."""
     click.echo(text)

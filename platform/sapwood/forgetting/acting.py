@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import PurePosixPath
 from typing import Any
 
 from sapwood.clock import iso_z, now, now_ms
-from sapwood.forgetting.choosing import Affected, Choice, source_of
+from sapwood.forgetting.choosing import Affected, Choice, clues_to, source_of, without_units
 from sapwood.ingest import decisions
 from sapwood.ingest.commit import Writer, remove_files
-from sapwood.ingest.edits import apply_edit, closest
+from sapwood.ingest.cutting import normal
+from sapwood.ingest.edits import apply_edit
 from sapwood.ingest.forgotten import Forgotten
 from sapwood.ingest.notes import manifest_text
-from sapwood.store.connections import ConnectionStore
+from sapwood.jobs.outcome import Superseded
+from sapwood.sdk.sources import Kind
+from sapwood.store.connections import ConnectionStore, Issue
 from sapwood.store.database import Database
 from sapwood.store.forgetting import ForgettingStore
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
@@ -41,6 +44,7 @@ from sapwood.workspace import Workspace
 
 __all__ = ["KEPT", "Forgetting", "Outcome", "holds_any", "places_of"]
 
+_CONTENT = 20  # letters of an item that is known again by what it says
 KEPT = "trash/forgotten"
 """Where forgotten items wait for the time in which they can be brought back, one file a receipt."""
 
@@ -73,11 +77,11 @@ class Forgetting:
 
     def forget(self, choice: Choice, affected: list[Affected], *, keep: bool) -> Outcome:
         """Take out all of this; `keep` puts what goes aside first, so that it can be brought back."""
-        outcome = Outcome(secrets.token_hex(4))
+        outcome = Outcome(secrets.token_hex(4), _counts(affected))
         marks = self._marks(choice, affected)
         if keep:
-            self._put_aside(outcome.number, choice, affected)
-        self._forgotten.add(outcome.number, marks)
+            put_aside(self._workspace, self._db, outcome.number, choice, affected)
+        self._forgotten.add(outcome.number, marks, {**choice.to_json(), "keep": keep})
         edits: list[tuple[Affected, list[tuple[str, str, str, str]]]] = []
         for one in affected:
             writer = self._writer(one.item)
@@ -95,8 +99,7 @@ class Forgetting:
             self._keep_edits(choice, one, waiting)
         self._forget_the_rest(choice, affected)
         self.tell_anew()
-        outcome.counts = _counts(affected)
-        self._forgotten.settle(outcome.number, "kept" if keep else "begun", outcome.counts)
+        self._forgotten.settle(outcome.number, "kept" if keep else "begun", outcome.counts, finished=keep)
         return outcome
 
     # -- before ---------------------------------------------------------------------------------------------------------
@@ -106,46 +109,26 @@ class Forgetting:
         mark = self._forgotten
         marks = [mark.source(scope) for scope in choice.scopes]
         for one in affected:
-            if one.whole and one.cut.source is None and not (one.cut.segments or one.cut.units):
+            source = source_of(one.item, one.chunks)
+            if one.whole and (source.kind is not Kind.CHAT or not one.cut.segments):
                 marks.append(mark.item(one.item.item_id))
-                continue
+                if len(normal("".join(part.text for part in source.segments))) >= _CONTENT:
+                    marks.append(mark.content(source))
             marks += [mark.unit(text) for text in one.cut.units] + [mark.name(text) for text in one.cut.names]
             for segment in one.cut.segments:
-                by_text = choice.holds(segment.text)
-                marks.append(
-                    mark.unit(segment.text) if by_text else mark.segment(source_of(one.item, one.chunks), segment)
-                )
-        marks += [mark.item(issue) for issue in self._failed(choice)]
-        return marks
+                marks.append(mark.segment(source, segment))
+                if choice.holds(segment.text):
+                    marks.append(mark.unit(segment.text))
+        return [*marks, *(mark.item(issue) for issue in self._failed(choice))]
 
     def _failed(self, choice: Choice) -> list[str]:
         """Items that could not be read, and whose name alone is to go."""
-        issues = ConnectionStore(self._db).issues(limit=-1)
-        return [i.item_id for i in issues if any(choice.holds(text) for text in (i.item_id, i.locator, i.message))]
-
-    def _put_aside(self, number: str, choice: Choice, affected: list[Affected]) -> None:
-        saved = [self._saved(one) for one in affected]
-        names = sorted(
-            {one.item.title for one in affected if one.whole} | {one.item.item_id for one in affected if one.whole}
-        )
-        data = {
-            "receipt": number,
-            "at": iso_z(now()),
-            "texts": choice.texts,
-            "as_words": choice.as_words,
-            "names": names,
-            "items": saved,
-        }
-        file = self._workspace.root / KEPT / f"{number}.json"
-        write_atomically(file, json.dumps(data, ensure_ascii=False))
-
-    def _saved(self, one: Affected) -> dict[str, Any]:
-        connector, account, name = VaultFiles(self._db).connection_of(one.item.connection_id)
-        return {
-            "manifest": manifest_text(one.item, connector, account, name, one.chunks),
-            "originals": [chunk.original for chunk in one.chunks],
-            "edits": {chunk.chunk_id: chunk.edited for chunk in one.chunks if chunk.edited is not None},
-        }
+        return [
+            issue.item_id
+            for issue in ConnectionStore(self._db).issues(limit=-1)
+            if any(choice.holds(text) for text in (issue.item_id, issue.locator, issue.message))
+            or lies_in(issue, choice.scopes)
+        ]
 
     def _writer(self, item: ItemRow) -> Writer:
         if item.connection_id not in self._writers:
@@ -163,50 +146,71 @@ class Forgetting:
         item = self._items.find(one.item.item_id)
         if item is None:
             return
+        left = [
+            (chunk_id, without_units(choice, original), without_units(choice, edited))
+            for chunk_id, _, original, edited in waiting
+        ]
+        for old in one.chunks:
+            if old.edited is None:
+                continue
+            edited = one.edits.get(old.chunk_id, old.edited)
+            if not self._edit_again(choice, item, old, edited if edited.strip() else None) and edited.strip():
+                left.append((old.chunk_id, without_units(choice, old.original), edited))
         with self._db.transaction():
             self._items.drop_conflicts_of(item.item_id)
-            for chunk_id, item_id, original, edited in waiting:
-                if not (choice.holds(original) or choice.holds(edited)):
-                    self._items.put_conflict(chunk_id, item_id, original, edited, now_ms())
-        for old in one.chunks:
-            if old.edited is not None:
-                self._keep_edit(one, item, old)
+            for chunk_id, original, edited in left:
+                if edited.strip():
+                    self._items.put_conflict(chunk_id, item.item_id, original, edited, now_ms())
+        for chunk_id, original, edited in left:
+            if edited.strip():
+                decisions.record_waiting(self._workspace, item.item_id, chunk_id, original, edited)
 
-    def _keep_edit(self, one: Affected, item: ItemRow, old: ChunkRow) -> None:
-        assert old.edited is not None
-        edited = one.edits.get(old.chunk_id, old.edited)
+    def _edit_again(self, choice: Choice, item: ItemRow, old: ChunkRow, edited: str | None) -> bool:
+        """Put the user's version onto the chunk that says what the old one said, but for what is gone; False when none does."""
+        rest = normal(without_units(choice, old.original))
         chunks = self._items.chunks(item.item_no)
-        same = next((chunk for chunk in chunks if chunk.chunk_id == old.chunk_id), None)
-        target = same or closest(chunks, old.original)
+        target = next((chunk for chunk in chunks if chunk.chunk_id == old.chunk_id), None) or next(
+            (chunk for chunk in chunks if normal(chunk.original) == rest), None
+        )
         if target is None:
-            return
-        version = edited if edited.strip() else None  # nothing is left of it: the original reads as it came
-        if version is not None:
-            decisions.record_edit(self._workspace, item.item_id, target, version)
-        if version != target.edited:
+            return False
+        if edited is not None:
+            decisions.record_edit(self._workspace, item.item_id, target, edited)
+        if edited != target.edited:  # None: nothing is left of it, and the original reads as it came
             holders = VaultFiles(self._db).holders(target.chunk_id)
-            apply_edit(self._workspace, self._db, holders, target.chunk_id, version, self._zone)
+            apply_edit(self._workspace, self._db, holders, target.chunk_id, edited, self._zone)
+        return True
 
     # -- what tells of it ---------------------------------------------------------------------------------------------------
 
     def _forget_the_rest(self, choice: Choice, affected: list[Affected]) -> None:
-        holds = holds_any(choice, affected)
+        holds = holds_any(choice, places_of(affected), clues_to(affected))
+        gone = {chunk.chunk_id for one in affected if one.whole for chunk in one.chunks}
         with self._db.transaction():
-            topics = TopicTrees(self._db)
             for tree in TreeStore(self._db).trees(TOPIC):
                 if tree.scope in choice.entity_ids or holds(tree.scope) or holds(tree.title):
-                    topics.remove(tree)
+                    TopicTrees(self._db).remove(tree)
             summaries = SummaryStore(self._db)
             for summary in summaries.all():
                 if holds(summary.body) or holds(summary.title):
                     summaries.set_stale(summary.summary_id)
                 if summary.corrections:
-                    left = Corrections.of(summary.corrections).without(holds)
+                    left = Corrections.of(summary.corrections).without(holds, gone)
                     summaries.set_corrections(summary.summary_id, left.to_text())
-            ForgettingStore(self._db).scrub(holds)
-            ForgettingStore(self._db).drop_idle_trees()
+            store = ForgettingStore(self._db)
+            store.scrub(holds, choice.scopes)
+            store.drop_unnamed_people()
+            self._drop_idle_trees()
         decisions.forget_lines(self._workspace, holds)
         remove_files(self._workspace, self._items)
+
+    def _drop_idle_trees(self) -> None:
+        for tree_id in ForgettingStore(self._db).idle_trees():
+            tree = TreeStore(self._db).tree(tree_id)
+            if tree is not None and tree.kind == TOPIC:
+                TopicTrees(self._db).remove(tree)
+            elif tree is not None:
+                TreeStore(self._db).delete(tree_id)
 
     def tell_anew(self) -> None:
         """Make all stale summaries anew, at once and without a model, and the pages that show them."""
@@ -215,15 +219,55 @@ class Forgetting:
         digester = Digester(self._workspace, self._db, summariser, self._zone)
         summaries = SummaryStore(self._db)
         while (old := summaries.next_stale()) is not None:
-            write = digester.retell(PurePosixPath(old.path).stem) if old.tree_kind == GLOBAL else sealer.reseal(old)
-            with self._db.transaction():
-                write()
+            try:
+                write = digester.retell(PurePosixPath(old.path).stem) if old.tree_kind == GLOBAL else sealer.reseal(old)
+                with self._db.transaction():
+                    write()
+            except Superseded:
+                continue  # a worker beside us was faster; it is looked at as it is now
         with self._db.transaction():
-            ForgettingStore(self._db).drop_idle_trees()
+            self._drop_idle_trees()
         remove_leftovers(self._workspace, self._db)
         for tree in TreeStore(self._db).trees(TOPIC):
             write_topic_page(self._workspace, self._db, tree.tree_id)
         write_home(self._workspace, self._db)
+
+
+def put_aside(workspace: Workspace, database: Database, number: str, choice: Choice, affected: list[Affected]) -> None:
+    """Keep what goes, for as long as it can be brought back: items, edits, decisions, and pages of topics."""
+    item_ids = {one.item.item_id for one in affected}
+    holds = holds_any(choice, places_of(affected), clues_to(affected))
+    pages = {
+        path.name: text
+        for path in sorted((workspace.vault / "topics").glob("*.md"))
+        if holds(text := path.read_text(encoding="utf-8", errors="replace")) or choice.scopes
+    }
+    data = {
+        "receipt": number, "at": iso_z(now()), "choice": choice.to_json(), "places": places_of(affected), "clues": list(clues_to(affected)),
+        "items": [_saved(database, one) for one in affected],
+        "decisions": [line for line in decisions.read(workspace) if line.get("item_id") in item_ids or decisions.speaks(line, holds)],
+        "waiting": [list(row) for row in ItemStore(database).conflicts() if row[1] in item_ids],
+        "pages": pages,
+    }  # fmt: skip
+    write_atomically(workspace.root / KEPT / f"{number}.json", json.dumps(data, ensure_ascii=False))
+
+
+def _saved(database: Database, one: Affected) -> dict[str, Any]:
+    connector, account, name = VaultFiles(database).connection_of(one.item.connection_id)
+    return {
+        "manifest": manifest_text(one.item, connector, account, name, one.chunks),
+        "originals": [chunk.original for chunk in one.chunks],
+        "edits": {chunk.chunk_id: chunk.edited for chunk in one.chunks if chunk.edited is not None},
+    }
+
+
+def lies_in(issue: Issue, scopes: Iterable[str]) -> bool:
+    """True for a file that could not be read and lies in one of these folders."""
+    owner = ":".join(issue.item_id.split(":", 2)[:2])
+    return any(
+        scope == f"{owner}:/" or (scope.endswith("/") and f"{owner}:{issue.locator}".startswith(scope))
+        for scope in scopes
+    )
 
 
 def places_of(affected: Iterable[Affected]) -> list[str]:
@@ -231,13 +275,16 @@ def places_of(affected: Iterable[Affected]) -> list[str]:
     return sorted({text for one in affected if one.whole for text in (one.item.item_id, one.item.locator) if text})
 
 
-def holds_any(choice: Choice, affected: Iterable[Affected]) -> Callable[[str], bool]:
-    """True for a text that holds what is to go: the texts of the choice, or the id, title or place of an item that goes as a whole."""
-    places = set(places_of(affected))
-    scopes = set(choice.scopes)
+def holds_any(choice: Choice, places: Iterable[str], clues: Sequence[str]) -> Callable[[str], bool]:
+    """True for a text that holds what is to go: the texts and names of the choice, the paragraphs of an item that goes as a whole
+    (`clues`), or that is its id, its place or its source."""
+    named = {*places, *choice.scopes}
 
     def holds(text: str) -> bool:
-        return choice.holds(text) or text in places or text in scopes
+        if choice.holds(text) or text in named:
+            return True
+        folded = normal(text) if clues else ""
+        return any(clue in folded for clue in clues)
 
     return holds
 

@@ -2,62 +2,81 @@
 
 from __future__ import annotations
 
-import string
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sapwood.clock import from_ms
 from sapwood.errors import ConfigurationError, NotFoundError
-from sapwood.ingest.forgotten import Cut, normal, scopes_of, units, without
+from sapwood.ingest.cutting import Cut, normal, scopes_of, units, without
 from sapwood.ingest.prepare import segments_from_rows
 from sapwood.recall.trees import fetch_nodes
 from sapwood.sdk.sources import CanonicalisedSource, DateSource, Fingerprint, Kind, Metadata, Segment, unescape
+from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore
 from sapwood.store.forgetting import ForgettingStore
 from sapwood.store.identities import IdentityStore
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
 from sapwood.store.trees import TreeRow, TreeStore
+from sapwood.text.fold import CJK
 
-__all__ = ["Affected", "Choice", "affected_items", "choose", "source_of"]
+__all__ = ["Affected", "Choice", "affected_items", "choose", "clues_to", "source_of", "without_units"]
 
 _SHORTEST = 2
-_WORD = set(string.ascii_letters + string.digits)
+_CLUE = 24  # letters of a paragraph by which it is known again
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What is to go: texts wherever they stand, or whole items, and for a source its scopes.
+    """What is to go: texts wherever they stand, names where they stand by themselves, or whole items, and for a source its scopes.
 
-    `texts` are normal forms; with `as_words` one of Latin letters counts only where it stands by itself, as a name does.
-    `entity_ids` are ids of somebody or something of whom nothing is to be known.
+    `texts` are normal forms, compared without regard to capitals and writing. `names` are as they are written, and count only so, or in
+    capitals. `entity_ids` are ids of somebody or something of whom nothing is to be known.
     """
 
     texts: tuple[str, ...] = ()
-    as_words: bool = False
+    names: tuple[str, ...] = ()
     item_ids: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
     entity_ids: tuple[str, ...] = ()
 
     def holds(self, text: str) -> bool:
-        """True when one of the texts stands in this one, with or without the signs that Markdown puts before others."""
-        if not self.texts or not text:
+        """True when one of the texts, or one of the names by itself, stands in this one."""
+        if not text:
             return False
-        return self._stands_in(normal(text)) or ("\\" in text and self._stands_in(normal(text.replace("\\", ""))))
-
-    def _stands_in(self, text: str) -> bool:
-        return any(self._found(wanted, text) for wanted in self.texts)
-
-    def _found(self, wanted: str, text: str) -> bool:
-        at = text.find(wanted)
-        while at >= 0:
-            before, after = text[at - 1 : at], text[at + len(wanted) : at + len(wanted) + 1]
-            if not self.as_words or not (
-                (wanted[0] in _WORD and before in _WORD) or (wanted[-1] in _WORD and after in _WORD)
-            ):
+        if self.texts:
+            folded = normal(text)
+            if any(wanted in folded for wanted in self.texts):
                 return True
-            at = text.find(wanted, at + 1)
+        if self.names:
+            written = normal(text, as_written=True)
+            return any(_by_itself(form, written) for name in self.names for form in {name, name.upper()})
         return False
+
+    def to_json(self) -> dict[str, list[str]]:
+        """The fields that are set, as lists."""
+        return {name: list(value) for name in self.__slots__ if (value := getattr(self, name))}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Choice:
+        """The inverse of `to_json`."""
+        return cls(**{name: tuple(map(str, data.get(name, ()))) for name in cls.__slots__})
+
+
+def _by_itself(name: str, text: str) -> bool:
+    """True where a name is not the inside of a longer word; Chinese has no such borders."""
+    at = text.find(name)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
+        if not (_joins(name[0], before) or _joins(name[-1], after)):
+            return True
+        at = text.find(name, at + 1)
+    return False
+
+
+def _joins(edge: str, beside: str) -> bool:
+    return beside.isalnum() and edge.isalnum() and not CJK.match(edge) and not CJK.match(beside)
 
 
 @dataclass(slots=True)
@@ -82,26 +101,57 @@ def choose(database: Database, target: str | None, match: str | None) -> Choice:
     """
     if match is not None:
         wanted = normal(match)
-        if len(wanted) < _SHORTEST:
+        if len(wanted) < _SHORTEST and not (wanted and ord(wanted[0]) > 0x1F000):
             raise ConfigurationError("--match", f"{match!r} is too short", "Give at least two letters.")
         return Choice(texts=(wanted,))
     assert target is not None
+    if not target.strip():
+        raise ConfigurationError("TARGET", "is empty", "Name an item, a source, a person or thing.")
     item_ids = _items(database, target)
     if item_ids:
         return Choice(item_ids=tuple(item_ids))
-    trees = _exactly(TreeStore(database).named(target), target)
+    scopes = _scopes(database, target)
     entity_ids = IdentityStore(database).resolve(target)
-    if len(trees) + bool(entity_ids) > 1:
-        meant = [f"the source {tree.scope}" for tree in trees] + ([f"the name {target}"] if entity_ids else [])
+    if len(scopes) + bool(entity_ids) > 1:
+        meant = [f"the source {scope}" for scope in scopes] + ([f"the name {target}"] if entity_ids else [])
         raise ConfigurationError(target, f"means several things: {', '.join(meant)}", "Give the source's whole id, or the name's id as `sapwood entities` shows it.")  # fmt: skip
-    if trees:
-        return Choice(scopes=(trees[0].scope,))
+    if scopes:
+        return Choice(scopes=(scopes[0],))
     if entity_ids:
-        group = IdentityStore(database).group(entity_ids)
-        written = [*EntityStore(database).surfaces(group), *(entity_id.partition(":")[2] for entity_id in group)]
-        texts = tuple(dict.fromkeys(text for text in map(normal, written) if len(text) >= _SHORTEST))
-        return Choice(texts=texts, as_words=True, entity_ids=tuple(group))
-    raise NotFoundError(target, "no item, source, person or thing is called so", "Take the item_id of a search hit, or forget a text with --match.")  # fmt: skip
+        return _somebody(database, entity_ids)
+    near = ", ".join(tree.title for tree in TreeStore(database).named(target)[:3])
+    step = (
+        f"Perhaps you mean the source {near}."
+        if near
+        else "Take the item_id of a search hit, or forget a text with --match."
+    )
+    raise NotFoundError(target, "no item, source, person or thing is called so", step)
+
+
+def _somebody(database: Database, entity_ids: list[str]) -> Choice:
+    """Addresses and handles are known wherever they stand, names as they are written."""
+    group = IdentityStore(database).group(entity_ids)
+    texts, names = [], []
+    for kind, surface in EntityStore(database).spellings(group):
+        if "@" in surface or kind in ("email", "handle", "url"):
+            texts.append(normal(surface))
+        else:
+            names.append(normal(surface, as_written=True))
+    return Choice(
+        texts=tuple(dict.fromkeys(t for t in texts if len(t) >= _SHORTEST)), names=tuple(dict.fromkeys(n for n in names if len(n) >= _SHORTEST)),
+        entity_ids=tuple(group),
+    )  # fmt: skip
+
+
+def _scopes(database: Database, target: str) -> list[str]:
+    """Sources that are called so, and connections: all that comes through one."""
+    exact = [tree.scope for tree in _exactly(TreeStore(database).named(target), target)]
+    connections = [
+        f"{connector}:{account}:/"
+        for _, connector, account, name in ConnectionStore(database).all()
+        if target in (name, account, f"{connector}:{account}:/") or name.rpartition("-")[0] == target
+    ]
+    return list(dict.fromkeys([*exact, *connections]))
 
 
 def _items(database: Database, target: str) -> list[str]:
@@ -145,7 +195,7 @@ def affected_items(database: Database, choice: Choice) -> Iterator[Affected]:
 
 def _look_at(choice: Choice, item: ItemRow, chunks: list[ChunkRow], source: CanonicalisedSource) -> Affected | None:
     if choice.item_ids:
-        return Affected(item, chunks, Cut(None), True, "it is the one")
+        return Affected(item, chunks, Cut(None), True, "it is the one") if item.item_id in choice.item_ids else None
     if choice.scopes:
         return (
             Affected(item, chunks, Cut(None), True, "it is of that source")
@@ -158,7 +208,7 @@ def _look_at(choice: Choice, item: ItemRow, chunks: list[ChunkRow], source: Cano
         return Affected(item, chunks, Cut(None), True, "its title or place holds it", [item.title])
     cut = without(source, segment=lambda s: _is_about(choice, s), unit=choice.holds, name=choice.holds)
     edits = {
-        c.chunk_id: _edit_without(choice, c.edited) for c in chunks if c.edited is not None and choice.holds(c.edited)
+        c.chunk_id: without_units(choice, c.edited) for c in chunks if c.edited is not None and choice.holds(c.edited)
     }
     if cut.is_whole and not edits:
         return None
@@ -174,15 +224,24 @@ def _look_at(choice: Choice, item: ItemRow, chunks: list[ChunkRow], source: Cano
 
 
 def _is_about(choice: Choice, segment: Segment) -> bool:
-    """True for a message that somebody wrote, got, or that lies at a place with such a name."""
-    return any(
-        choice.holds(text)
-        for text in (segment.author, segment.ref, segment.native_id, *(value for _, value in segment.headers))
-    )
+    """True for a message that somebody wrote, or that lies at a place with such a name."""
+    return any(choice.holds(text) for text in (segment.author, segment.ref, segment.native_id))
 
 
-def _edit_without(choice: Choice, edited: str) -> str:
-    return "".join(edited[start:end] for start, end in units(edited) if not choice.holds(edited[start:end]))
+def without_units(choice: Choice, text: str) -> str:
+    """A text without the paragraphs, entries and lines that hold what is to go."""
+    return "".join(piece for piece in units(text) if not choice.holds(piece))
+
+
+def clues_to(affected: Iterable[Affected]) -> tuple[str, ...]:
+    """Normal forms of the paragraphs of items that go as a whole: by these what is left of them is known again."""
+    found: dict[str, None] = {}
+    for one in affected:
+        if one.whole:
+            for chunk in one.chunks:
+                for text in (chunk.original, chunk.edited or ""):
+                    found |= dict.fromkeys(clue for piece in units(text) if len(clue := normal(piece)) >= _CLUE)
+    return tuple(found)
 
 
 def source_of(item: ItemRow, chunks: list[ChunkRow]) -> CanonicalisedSource:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from sapwood.forgetting.acting import KEPT
-from sapwood.forgetting.choosing import source_of
 from sapwood.ingest.forgotten import Forgotten
 from sapwood.store.database import Database
 from sapwood.store.forgetting import ForgettingStore
-from sapwood.store.items import ItemStore
 from sapwood.store.vectors import VectorStore
-from sapwood.vault.paths import REPORTS
+from sapwood.vault.files import write_atomically
+from sapwood.vault.paths import OURS, REPORTS
 from sapwood.workspace import Workspace
 
 __all__ = ["purge", "still_there"]
@@ -22,32 +23,32 @@ _DATABASES = (".db", ".db-wal", ".db-shm", ".lock")
 _LONGEST = 64 * 1024 * 1024  # bytes of a file that is looked through
 
 
-def purge(workspace: Workspace, database: Database, number: str, holds: Holds, names: Iterable[str]) -> list[str]:
+def purge(workspace: Workspace, database: Database, number: str, holds: Holds, places: Iterable[str]) -> list[str]:
     """Wipe what a receipt's things left on the disk; what could not be wiped, as sentences.
 
     Args:
         workspace, database: where from.
         number: the receipt.
         holds: true for a text that holds what is to go.
-        names: ids and places of items that went as a whole: lines of logs and reports that name one go too.
+        places: ids and places of items that went as a whole: lines of logs and reports that name one go too.
     """
-    named = [name for name in names if name]
+    named = [re.compile(rf"(?<![\w./-]){re.escape(place)}(?![\w/-])") for place in places if place]
 
-    def gone(text: str) -> bool:
-        return holds(text) or any(name in text for name in named)
+    def names_one(line: str) -> bool:
+        return holds(line) or any(pattern.search(line) for pattern in named)
 
     forgotten = Forgotten(workspace)
     for file in _files(workspace.root / KEPT):
-        other = file.stem
-        if other == number or gone(_text(file)):
+        if file.stem == number:
             file.unlink(missing_ok=True)
-            forgotten.settle(other, "purged")
+        elif not _keep_the_rest(file, holds):
+            forgotten.settle(file.stem, "purged")
     for folder in ("trash/changed", "trash/damaged"):
         for file in _files(workspace.root / folder):
-            if gone(_text(file)):
+            if holds(_text(file)):
                 file.unlink(missing_ok=True)
     for file in [*_files(workspace.logs), *_files(workspace.vault / REPORTS)]:
-        _drop_lines(file, gone)
+        _drop_lines(file, names_one)
     workspace.clear_tmp()
     for file in workspace.memory_tree.glob("*"):  # copies of before an update or a rebuild: they hold everything
         if file.is_file() and not file.name.endswith(_DATABASES):
@@ -63,28 +64,54 @@ def purge(workspace: Workspace, database: Database, number: str, holds: Holds, n
             vectors.purge()
             vectors.wipe()
     forgotten.settle(number, "purged")
-    for receipt in list(forgotten.receipts()):  # one that was interrupted may be finished by this one
-        if receipt.state == "begun" and not _stands_somewhere(database, Forgotten(workspace, receipt.number)):
-            forgotten.settle(receipt.number, "purged")
     return left
 
 
-def _stands_somewhere(database: Database, marks: Forgotten) -> bool:
-    items = ItemStore(database)
-    for number in ForgettingStore(database).item_numbers():
-        item = items.by_number(number)
-        if item is not None:
-            source = source_of(item, items.chunks(number))
-            if marks.kept_of(source) != source:
-                return True
-    return False
+def _keep_the_rest(file: Path, holds: Holds) -> bool:
+    """Take out of what another receipt keeps the items that hold what is to go; False when nothing is left of it."""
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+        kept = [item for item in data["items"] if not any(holds(text) for text in _texts(item))]
+    except (OSError, ValueError, KeyError, TypeError):
+        return True
+    changed = len(kept) != len(data["items"])
+    for name in ("decisions", "waiting"):
+        rest = [row for row in data[name] if not any(holds(text) for text in _texts(row))]
+        changed, data[name] = changed or len(rest) != len(data[name]), rest
+    pages = {name: text for name, text in data["pages"].items() if not holds(text)}
+    changed = changed or len(pages) != len(data["pages"])
+    if not kept and data["items"]:
+        file.unlink(missing_ok=True)
+        return False
+    if changed:
+        write_atomically(file, json.dumps(data | {"items": kept, "pages": pages}, ensure_ascii=False))
+    return True
 
 
-def still_there(workspace: Workspace, database: Database, holds: Holds) -> list[str]:
-    """Where a text can still be read in the workspace, after all: files of the user's own above all."""
-    found = [f"{table} ({count} rows)" for table, count in ForgettingStore(database).left(holds).items()]
-    for file in _files(workspace.root):
-        if not file.name.endswith(_DATABASES) and (holds(file.name) or holds(_text(file))):
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+        if value.startswith("{"):  # a manifest within
+            try:
+                yield from _texts(json.loads(value))
+            except ValueError:
+                return
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from _texts(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _texts(part)
+
+
+def still_there(workspace: Workspace, database: Database, holds: Holds, *, only_notes: bool = False) -> list[str]:
+    """Where a text can still be read in the workspace, after all: files of the user's own above all, and with `only_notes` nothing else."""
+    rows = {} if only_notes else ForgettingStore(database).left(holds)
+    found = [f"{table} ({count} rows)" for table, count in rows.items()]
+    for file in _files(workspace.vault if only_notes else workspace.root):
+        if only_notes and file.relative_to(workspace.vault).as_posix().startswith(OURS):
+            continue
+        if not file.name.endswith(_DATABASES) and (holds(file.name) or any(map(holds, _parts(file)))):
             found.append(file.relative_to(workspace.root).as_posix())
     return found
 
@@ -92,6 +119,19 @@ def still_there(workspace: Workspace, database: Database, holds: Holds) -> list[
 def _files(folder: Path) -> Iterator[Path]:
     if folder.is_dir():
         yield from sorted(file for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
+
+
+def _parts(file: Path) -> Iterator[str]:
+    """The texts of a file: of JSON its values, else the whole."""
+    text = _text(file)
+    if file.suffix in (".json", ".jsonl"):
+        for line in [text] if file.suffix == ".json" else text.splitlines():
+            try:
+                yield from _texts(json.loads(line))
+            except ValueError:
+                yield line
+    else:
+        yield text
 
 
 def _text(file: Path) -> str:

@@ -118,6 +118,8 @@ class Writer:
         source = clean(source, redaction, self._owner)
         if self._forgotten:
             kept = self._forgotten.kept_of(source)
+            if kept is None and source.metadata.merge and not self._forgotten.has_item(item_id) and old:
+                kept = replace(source, segments=())  # what it takes away is taken away all the same
             if kept is None:
                 if not source.metadata.merge:
                     self.remove(item_id)

@@ -6,7 +6,7 @@ An edit's line keeps the original beside the user's version, since the chunk's f
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from sapwood.clock import iso_z, now
@@ -39,14 +39,23 @@ def record_conflict(workspace: Workspace, item_id: str, chunk_id: str, content_s
     _append(workspace, "conflict", item_id=item_id, chunk_id=chunk_id, content_sha256=content_sha256)
 
 
+def record_waiting(workspace: Workspace, item_id: str, chunk_id: str, original: str, edited: str) -> None:
+    """An edit waits whose chunk is no more as it was."""
+    _append(workspace, "edit", item_id=item_id, chunk_id=chunk_id, content_sha256="", original=original, edited=edited)
+    _append(workspace, "conflict", item_id=item_id, chunk_id=chunk_id, content_sha256="")
+
+
 def record_settled(workspace: Workspace, item_id: str, chunk_id: str, choice: str) -> None:
     """A waiting edit was kept or dropped."""
     _append(workspace, f"conflict_{choice}", item_id=item_id, chunk_id=chunk_id)
 
 
-def record_entities(workspace: Workspace, decision: str, entity_ids: list[str], **fields: str) -> None:
-    """`entity_merge`, `entity_split` or `entity_rename`, of these ids."""
-    _append(workspace, decision, ids=entity_ids, **fields)
+def record_entities(
+    workspace: Workspace, decision: str, entity_ids: list[str], aliases: list[tuple[str, str]], **fields: str
+) -> None:
+    """`entity_merge`, `entity_split` or `entity_rename`, of these ids, and the aliases that came of it: a rebuild puts back these, since
+    metadata may have come in since that would join the ids otherwise."""
+    _append(workspace, decision, ids=entity_ids, aliases=aliases, **fields)
 
 
 def read(workspace: Workspace) -> Iterator[dict[str, Any]]:
@@ -71,11 +80,23 @@ def forget_items(workspace: Workspace, item_ids: set[str]) -> None:
 
 def forget_lines(workspace: Workspace, holds: Callable[[str], bool]) -> None:
     """Take out every line in which one of the texts is to be forgotten."""
-    _keep(workspace, lambda line: not any(holds(text) for text in _texts(line)))
+    _keep(workspace, lambda line: not speaks(line, holds))
+
+
+def speaks(line: dict[str, Any], holds: Callable[[str], bool]) -> bool:
+    """True for a line of which one of the texts is such."""
+    return any(holds(text) for text in _texts(line))
+
+
+def put_back(workspace: Workspace, lines: Iterable[dict[str, Any]]) -> None:
+    """Append lines that were taken out."""
+    for line in lines:
+        append_line(workspace.vault / DECISIONS, json.dumps(line, ensure_ascii=False))
 
 
 def _texts(line: dict[str, Any]) -> list[str]:
     values = [part for value in line.values() for part in (value if isinstance(value, list) else [value])]
+    values += [part for pair in values if isinstance(pair, list) for part in pair]
     return [value for value in values if isinstance(value, str)]
 
 

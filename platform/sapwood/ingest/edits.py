@@ -205,7 +205,7 @@ def settle_conflict(workspace: Workspace, database: Database, chunk_id: str, cho
     item = items.find(item_id)
     if choice == "keep" and item is not None:
         chunks = items.chunks(item.item_no)
-        target = closest(chunks, original)
+        target = _closest(chunks, original)
         if target is not None:
             decisions.record_edit(workspace, item_id, target, edited)
             apply_edit(
@@ -217,7 +217,7 @@ def settle_conflict(workspace: Workspace, database: Database, chunk_id: str, cho
     return True
 
 
-def closest(chunks: list[ChunkRow], original: str) -> ChunkRow | None:
+def _closest(chunks: list[ChunkRow], original: str) -> ChunkRow | None:
     """The chunk that shares most lines with a text."""
     lines = {line.strip() for line in original.split("\n") if line.strip()}
     return max(chunks, key=lambda c: len(lines & {line.strip() for line in c.original.split("\n")}), default=None)

@@ -9,47 +9,55 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sapwood.clock import iso_z, now, to_ms
-from sapwood.ingest.passages import is_dialogue
-from sapwood.sdk.sources import CanonicalisedSource, Kind, Segment
-from sapwood.text.fold import fold
-from sapwood.text.markdown import BlockKind, blocks
+from sapwood.errors import DamagedStoreError
+from sapwood.ingest.cutting import normal, scopes_of, without
+from sapwood.sdk.sources import CanonicalisedSource, Segment
 from sapwood.vault.files import append_line, write_atomically
 from sapwood.vault.paths import FORGOTTEN, FORGOTTEN_KEY
 from sapwood.workspace import Workspace
 
-__all__ = ["Cut", "Forgotten", "Receipt", "normal", "scopes_of", "units", "without"]
+__all__ = ["Forgotten", "Receipt"]
 
 _HASH_BYTES = 16
 
 
-def normal(text: str) -> str:
-    """A text as it is compared: folded, with single spaces."""
-    return " ".join(fold(text).split())
-
-
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What was forgotten at once: its number, when, its marks, and whether it can still be undone."""
+    """What was forgotten at once: its number, when, its marks, how much it was.
+
+    `state` is `begun` (not finished), `kept` (can be brought back) or `purged`; `choice` is what a begun one is about, and how it is to end.
+    """
 
     number: str
     at: str
     marks: tuple[str, ...]
-    state: str  # begun, kept (can be undone), purged
+    state: str
     counts: dict[str, int]
+    choice: dict[str, Any] | None = None
 
 
 class Forgotten:
     """The marks of a workspace, or of one receipt. Empty and free of cost where nothing was ever forgotten."""
 
     def __init__(self, workspace: Workspace, only: str | None = None) -> None:
+        """Read them.
+
+        Raises:
+            DamagedStoreError: there are marks, and the key is gone: what was forgotten would come back.
+        """
         self._workspace = workspace
         self._key = self._read_key()
         self._marks = {mark for receipt in self.receipts() if only in (None, receipt.number) for mark in receipt.marks}
+        if self._marks and not self._key:
+            raise DamagedStoreError(
+                str(workspace.vault / FORGOTTEN_KEY), "is gone or damaged: nothing can tell any more what was forgotten, and it would come back",
+                f"Put it back from a backup, or remove {FORGOTTEN} beside it to let everything come in again.",
+            )  # fmt: skip
 
     def __bool__(self) -> bool:
         return bool(self._marks)
@@ -62,13 +70,15 @@ class Forgotten:
 
     def kept_of(self, source: CanonicalisedSource) -> CanonicalisedSource | None:
         """What may be stored of a clean item: all of it, less than that, or with None nothing."""
-        if self.item(source.item_id) in self._marks or any(self.source(s) in self._marks for s in scopes_of(source)):
+        whole = (self.item(source.item_id), self.content(source), *map(self.source, scopes_of(source)))
+        if not self._marks.isdisjoint(whole):
             return None
         return without(
             source,
             segment=lambda s: self.segment(source, s) in self._marks,
             unit=lambda text: self.unit(text) in self._marks,
             name=lambda text: self.name(text) in self._marks,
+            blockwise=True,
         ).source
 
     # -- marks --------------------------------------------------------------------------------------------------------
@@ -80,6 +90,10 @@ class Forgotten:
     def source(self, scope: str) -> str:
         """The mark of all that comes from a source or a folder."""
         return self._hash("source", scope)
+
+    def content(self, source: CanonicalisedSource) -> str:
+        """The mark of all that an item says, wherever it lies and whatever it is called."""
+        return self._hash("content", *(normal(part.text) for part in source.segments))
 
     def segment(self, source: CanonicalisedSource, segment: Segment) -> str:
         """The mark of one message of one source: who said what when."""
@@ -119,17 +133,20 @@ class Forgotten:
             except (ValueError, KeyError, TypeError):
                 continue
 
-    def add(self, number: str, marks: Iterable[str], state: str = "begun") -> None:
-        """Put a receipt down before anything is removed."""
+    def add(self, number: str, marks: Iterable[str], choice: dict[str, Any]) -> None:
+        """Put a receipt down before anything is removed. Until it is settled it names what it is about, so that it can be finished."""
         chosen = sorted(set(marks))
         self._marks.update(chosen)
-        line = _line(Receipt(number, iso_z(now()), tuple(chosen), state, {}))
+        line = _line(Receipt(number, iso_z(now()), tuple(chosen), "begun", {}, choice))
         append_line(self._workspace.vault / FORGOTTEN, line)
 
-    def settle(self, number: str, state: str, counts: dict[str, int] | None = None) -> None:
-        """What a receipt says has been done: `kept` or `purged`, or with `undone` it is let go of."""
+    def settle(self, number: str, state: str, counts: dict[str, int] | None = None, *, finished: bool = True) -> None:
+        """What a receipt says has been done: `kept` or `purged`, or with `undone` it is let go of. One that is not `finished` goes on naming
+        what it is about."""
         kept = [
-            replace(r, state=state, counts=counts if counts is not None else r.counts) if r.number == number else r
+            replace(r, state=state, counts=counts if counts is not None else r.counts, choice=None)
+            if r.number == number
+            else r
             for r in self.receipts()
             if r.number != number or state != "undone"
         ]
@@ -152,103 +169,8 @@ class Forgotten:
 
 def _line(receipt: Receipt) -> str:
     data: dict[str, Any] = {
-        "receipt": receipt.number,
-        "at": receipt.at,
-        "state": receipt.state,
-        "counts": receipt.counts,
-        "marks": receipt.marks,
-    }
-    return json.dumps(data)
-
-
-def scopes_of(source: CanonicalisedSource) -> list[str]:
-    """The scopes of all trees of sources that an item belongs to: its own source, and the folders around a document."""
-    scopes = [source.source_id]
-    if source.item_id == source.source_id:
-        owner = ":".join(source.source_id.split(":", 2)[:2])
-        scopes += [f"{owner}:{c.id}/" for c in source.metadata.container] + [f"{owner}:/"]
-    return scopes
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """An item without what is to be forgotten (None when nothing is left), and the texts that were taken out."""
-
-    source: CanonicalisedSource | None
-    segments: tuple[Segment, ...] = ()
-    units: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-
-    @property
-    def is_whole(self) -> bool:
-        """True when nothing was taken out."""
-        return self.source is not None and not (self.segments or self.units or self.names)
-
-
-def without(
-    source: CanonicalisedSource,
-    *,
-    segment: Callable[[Segment], bool],
-    unit: Callable[[str], bool],
-    name: Callable[[str], bool],
-) -> Cut:
-    """Take out of an item the messages, paragraphs and names for which these are true.
-
-    A message of a chat goes as a whole; of a mail or document, the paragraph, the entry of a list or the row of a table.
-    """
-    gone: list[Segment] = []
-    cut: list[str] = []
-    kept: list[Segment] = []
-    for part in source.segments:
-        if segment(part) or (source.kind is Kind.CHAT and unit(part.text)):
-            gone.append(part)
-            continue
-        text = part.text if source.kind is Kind.CHAT else _without_units(part.text, unit, cut)
-        if text.strip() or not part.text.strip():
-            kept.append(part if text == part.text else replace(part, text=text))
-    data = source.metadata
-    names: list[str] = []
-
-    def stays(*texts: str) -> bool:
-        found = [text for text in texts if text and name(text)]
-        names.extend(found)
-        return not found
-
-    metadata = replace(
-        data,
-        people=tuple(p for p in data.people if stays(p.name, p.address, p.id)),
-        tags=tuple(t for t in data.tags if stays(t)),
-        attachments=tuple(a for a in data.attachments if stays(a.name, a.id)),
-        warnings=tuple(w for w in data.warnings if stays(w)),
-    )
-    if not kept and source.segments:
-        return Cut(None, tuple(gone), tuple(cut), tuple(names))
-    if not (gone or cut or names):
-        return Cut(source)
-    return Cut(replace(source, segments=tuple(kept), metadata=metadata), tuple(gone), tuple(cut), tuple(names))
-
-
-def _without_units(text: str, unit: Callable[[str], bool], cut: list[str]) -> str:
-    left: list[str] = []
-    for start, end in units(text):
-        piece = text[start:end]
-        if piece.strip() and unit(piece):
-            cut.append(piece.strip())
-        else:
-            left.append(piece)
-    return "".join(left)
-
-
-def units(text: str) -> list[tuple[int, int]]:
-    """Where the paragraphs of a text are, the lines of lists and tables, and of talks in writing; joined they are the text."""
-    lines_apart = is_dialogue(text)
-    found: list[tuple[int, int]] = []
-    for block in blocks(text):
-        if block.kind in (BlockKind.LIST, BlockKind.TABLE) or (lines_apart and block.kind is BlockKind.PARAGRAPH):
-            at = block.start
-            for line in text[block.start : block.end].splitlines(keepends=True):
-                found.append((at, at + len(line)))
-                at += len(line)
-        else:
-            found.append((block.start, block.end))
-    return found
+        "receipt": receipt.number, "at": receipt.at, "state": receipt.state, "counts": receipt.counts, "marks": receipt.marks,
+    }  # fmt: skip
+    if receipt.choice is not None:
+        data["choice"] = receipt.choice
+    return json.dumps(data, ensure_ascii=False)

@@ -65,7 +65,7 @@ def rebuild(
             progress(report.items)
     with database.transaction():
         for line in decided.entities:
-            _decide(IdentityStore(database), line)
+            decide(IdentityStore(database), line)
     raw = workspace.vault / "raw"
     report.unclaimed = (
         sorted(p for f in raw.rglob("*.md") if (p := f.relative_to(workspace.vault).as_posix()) not in claimed)
@@ -91,16 +91,15 @@ def _decided(workspace: Workspace) -> _Decided:
     return found
 
 
-def _decide(identities: IdentityStore, line: dict[str, Any]) -> None:
-    """Once more what the user decided about who is who."""
-    ids = [str(entity_id) for entity_id in line["ids"]]
-    match line["decision"]:
-        case "entity_merge":
-            identities.merge(ids)
-        case "entity_split":
-            identities.split(ids)
-        case "entity_rename":
-            identities.rename(ids[0], str(line.get("name", "")))
+def decide(identities: IdentityStore, line: dict[str, Any]) -> None:
+    """Once more what the user decided about who is who; lines about other things are passed over."""
+    ids = [str(entity_id) for entity_id in line.get("ids", ())]
+    if not ids:
+        return
+    for alias_id, entity_id in line.get("aliases", ()):
+        identities.decide(str(alias_id), str(entity_id))
+    if line["decision"] == "entity_rename":
+        identities.rename(ids[0], str(line.get("name", "")))
 
 
 def _restore(

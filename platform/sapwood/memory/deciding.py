@@ -63,26 +63,59 @@ class Deciding(OpenWorkspace):
             purge: at once and for good; otherwise it can be brought back for `forgotten_days`.
 
         Returns:
-            `receipt` (its number), `counts` of what went, `left`: where the text can still be read, such as in notes of your own.
+            `receipt` (its number, empty when there was nothing), `counts` of what went, `left`: where it can still be read, such as in notes
+            of your own.
         """
-        from sapwood.forgetting.acting import Forgetting, holds_any, places_of
-        from sapwood.forgetting.purging import purge as wipe
-        from sapwood.forgetting.purging import still_there
         from sapwood.ingest.edits import recover
 
         with self.workspace.writer_lock(self.settings.lock_wait_seconds):
             recover(self.workspace, self.database)
             self._scan_vault()  # what was edited by hand is seen first
-            choice, affected = self.to_forget(target, match=match)
+            self._finish_forgetting()
+            return self._forget(*self.to_forget(target, match=match), purge=purge)
+
+    def _forget(self, choice: Choice, affected: list[Affected], *, purge: bool) -> dict[str, Any]:
+        from sapwood.forgetting.acting import Forgetting, holds_any, places_of
+        from sapwood.forgetting.choosing import clues_to
+        from sapwood.forgetting.purging import purge as wipe
+        from sapwood.forgetting.purging import still_there
+
+        places, clues = places_of(affected), clues_to(affected)
+        holds = holds_any(choice, places, clues)
+        number, counts = "", {}
+        left: list[str] = []
+        if affected or choice.scopes or purge:
             forgetting = Forgetting(self.workspace, self.database, self.zone, self.settings.owner)
             outcome = forgetting.forget(choice, affected, keep=not purge)
-            left: list[str] = []
-            if purge:
-                left = wipe(
-                    self.workspace, self.database, outcome.number, holds_any(choice, affected), places_of(affected)
-                )
-                left += still_there(self.workspace, self.database, holds_any(choice, affected))
-        return {"receipt": outcome.number, "counts": outcome.counts, "purged": purge, "left": left}
+            number, counts = outcome.number, outcome.counts
+        if purge:
+            left = wipe(self.workspace, self.database, number, holds, places)
+        left += still_there(self.workspace, self.database, holds, only_notes=not purge)
+        return {"receipt": number, "counts": counts, "purged": purge, "left": left}
+
+    def _finish_forgetting(self) -> None:
+        """What was interrupted is done to the end. The caller holds the writer lock."""
+        from sapwood.forgetting.choosing import Choice, affected_items
+        from sapwood.ingest.forgotten import Forgotten
+
+        for receipt in list(Forgotten(self.workspace).receipts()):
+            if receipt.state == "begun" and receipt.choice is not None:
+                choice = Choice.from_json(receipt.choice)
+                keep = bool(receipt.choice.get("keep"))
+                self._forget(choice, list(affected_items(self.database, choice)), purge=not keep)
+                Forgotten(self.workspace).settle(receipt.number, "kept" if keep else "purged")
+
+    def finish_forgetting(self) -> None:
+        """Do to the end what was interrupted."""
+        with self.workspace.writer_lock(self.settings.lock_wait_seconds):
+            self._finish_forgetting()
+
+    def purge_receipt(self, receipt: str) -> list[str]:
+        """Let go for good of what a receipt keeps; where it can still be read."""
+        from sapwood.forgetting.undoing import purge_receipt
+
+        with self.workspace.writer_lock(self.settings.lock_wait_seconds):
+            return purge_receipt(self.workspace, self.database, receipt)
 
     def forgotten(self) -> list[Receipt]:
         """Everything that was forgotten; those in the state `kept` can be brought back."""

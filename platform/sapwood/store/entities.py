@@ -110,6 +110,13 @@ class EntityStore:
         )
         return [row[0] for row in rows]
 
+    def spellings(self, entity_ids: list[str]) -> list[tuple[str, str]]:
+        """`(kind, surface)` of every way in which these are written."""
+        return self._db.rows(
+            "SELECT DISTINCT entity_kind, surface FROM mem_tree_entity_index WHERE entity_id IN (SELECT value FROM json_each(?)) AND node_kind = 'leaf' ORDER BY 1, 2",
+            (json.dumps(entity_ids, ensure_ascii=False),),
+        )
+
     def search(self, query: str, kinds: list[str], limit: int) -> list[tuple[str, str, str, int, int | None]]:
         """`(id, kind, example, leaves, last seen)` of entities whose id or spelling holds a text, the most frequent first."""
         like = "%" + query.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"

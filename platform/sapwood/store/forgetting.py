@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from sapwood.store.database import Database
 from sapwood.store.packing import unpack
+from sapwood.text.entities import canonical_id
 
 __all__ = ["ForgettingStore"]
 
@@ -44,9 +45,18 @@ class ForgettingStore:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    def scrub(self, holds: Holds) -> int:
-        """Remove rows that hold what is to be forgotten, outside of items, chunks and summaries; how many."""
+    def scrub(self, holds: Holds, scopes: tuple[str, ...] = ()) -> int:
+        """Remove rows that hold what is to be forgotten, outside of items, chunks and summaries; how many. `scopes` are folders and
+        connections of which the files that could not be read go too."""
         gone = 0
+        for scope in scopes:
+            connector, _, rest = scope.partition(":")
+            account, _, folder = rest.partition(":")
+            gone += self._db.run(
+                "DELETE FROM mem_tree_item_issues WHERE connection_id IN (SELECT connection_id FROM mem_tree_connections WHERE connector = ? AND account = ?) "
+                "AND (?3 = '/' OR (?3 LIKE '%/' AND substr(locator, 1, length(?3)) = ?3))",
+                (connector, account, folder),
+            )
         for table, key, columns in _ROWS:
             rows = self._db.rows(f"SELECT {', '.join((*key, *columns))} FROM {table}")
             wrong = [
@@ -62,13 +72,40 @@ class ForgettingStore:
             )
         return gone
 
-    def drop_idle_trees(self) -> int:
-        """Remove trees of sources and topics that tell of nothing any more; how many."""
-        return self._db.run(
-            "DELETE FROM mem_tree_trees WHERE kind != 'global' AND NOT EXISTS (SELECT 1 FROM mem_tree_buffers b WHERE b.tree_id = mem_tree_trees.id) "
-            "AND NOT EXISTS (SELECT 1 FROM mem_tree_summaries s WHERE s.tree_id = mem_tree_trees.id) "
-            "AND NOT EXISTS (SELECT 1 FROM mem_tree_items i WHERE i.source_id = mem_tree_trees.scope) "
-            "AND (root_id IS NULL OR NOT EXISTS (SELECT 1 FROM mem_tree_chunks c WHERE c.id = root_id))"
+    def idle_trees(self) -> list[str]:
+        """Trees of sources and topics that tell of nothing any more and that nothing is about to come into."""
+        rows = self._db.rows(
+            "SELECT id FROM mem_tree_trees t WHERE kind != 'global' AND NOT EXISTS (SELECT 1 FROM mem_tree_buffers b WHERE b.tree_id = t.id) "
+            "AND NOT EXISTS (SELECT 1 FROM mem_tree_summaries s WHERE s.tree_id = t.id) AND NOT EXISTS (SELECT 1 FROM mem_tree_items i WHERE i.source_id = t.scope) "
+            "AND (root_id IS NULL OR NOT EXISTS (SELECT 1 FROM mem_tree_chunks c WHERE c.id = root_id)) "
+            "AND NOT EXISTS (SELECT 1 FROM mem_tree_entity_index e WHERE t.kind = 'topic' AND e.entity_id = t.scope AND e.node_kind = 'leaf') "
+            "AND NOT (t.kind = 'topic' AND EXISTS (SELECT 1 FROM mem_tree_jobs j WHERE j.kind = 'extract_chunk'))"
+        )
+        return [row[0] for row in rows]
+
+    def drop_unnamed_people(self) -> None:
+        """Remove names, addresses and what joins them that no item names any more."""
+        named = set()
+        for (metadata,) in self._db.each(
+            "SELECT metadata_json FROM mem_tree_items WHERE metadata_json LIKE '%\"people\"%'"
+        ):
+            for person in json.loads(metadata).get("people", ()):
+                named.add(
+                    (" ".join(str(person.get("name", "")).split()), " ".join(str(person.get("address", "")).split()))
+                )
+        rows = self._db.rows("SELECT name, address FROM mem_tree_people")
+        gone = [row for row in rows if tuple(row) not in named]
+        self._db.run_many("DELETE FROM mem_tree_people WHERE name = ? AND address = ?", gone)
+        for name, address in gone:
+            self._db.run(
+                "DELETE FROM mem_tree_entity_aliases WHERE origin = 'metadata' AND alias_id = ? AND entity_id IN ('', ?)",
+                (canonical_id("person", name), canonical_id("email", address)),
+            )
+        self._db.run(
+            "DELETE FROM mem_tree_hotness WHERE NOT EXISTS (SELECT 1 FROM mem_tree_entity_index e WHERE e.entity_id = mem_tree_hotness.entity_id)"
+        )
+        self._db.run(
+            "DELETE FROM mem_tree_entity_queries WHERE NOT EXISTS (SELECT 1 FROM mem_tree_entity_index e WHERE e.entity_id = mem_tree_entity_queries.entity_id)"
         )
 
     def left(self, holds: Holds) -> dict[str, int]:
@@ -122,11 +159,3 @@ class ForgettingStore:
         )
         assert row is not None
         return row[0], row[1], row[2], row[3]
-
-    def days_told(self, chunk_ids: list[str]) -> list[str]:
-        """The days that chunks tell of."""
-        rows = self._db.rows(
-            "SELECT DISTINCT day FROM mem_tree_days WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY day",
-            (json.dumps(chunk_ids),),
-        )
-        return [row[0] for row in rows]

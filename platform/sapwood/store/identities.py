@@ -129,30 +129,32 @@ class IdentityStore:
 
     # -- the user's decisions -------------------------------------------------------------------------------------------
 
-    def merge(self, entity_ids: list[str]) -> None:
-        """These, and all that stand for the same as one of them, are one; it is called as the first one is."""
+    def merge(self, entity_ids: list[str]) -> list[tuple[str, str]]:
+        """These, and all that stand for the same as one of them, are one, called as the first one is; the aliases that say so."""
         target = self.head(entity_ids[0])
+        made: list[tuple[str, str]] = []
         for entity_id in entity_ids[1:]:
             other = self.head(entity_id)
             if other != target:
-                self._decide(other, target)
+                made.append((other, target))
+                self.decide(other, target)
                 self._db.run("DELETE FROM mem_tree_entity_names WHERE entity_id = ?", (other,))
+        return made
 
-    def split(self, entity_ids: list[str]) -> None:
-        """These ids stand for themselves alone from now on, each of them."""
+    def split(self, entity_ids: list[str]) -> list[tuple[str, str]]:
+        """These ids stand for themselves alone from now on, each of them; the aliases that say so."""
+        made: list[tuple[str, str]] = []
         for entity_id in entity_ids:
-            pointing = [
-                row[0]
-                for row in self._db.rows(
-                    "SELECT alias_id FROM mem_tree_entity_aliases WHERE entity_id = ? ORDER BY alias_id", (entity_id,)
-                )
-            ]
-            above = self._alias(entity_id)
+            rows = self._db.rows(
+                "SELECT alias_id FROM mem_tree_entity_aliases WHERE entity_id = ? ORDER BY alias_id", (entity_id,)
+            )
+            pointing = [row[0] for row in rows]
             # Those that were joined by it stay joined: by what it pointed to, else by the first of them.
-            stay = above or (pointing[0] if pointing else "")
-            for alias in pointing:
-                self._decide(alias, "" if alias == stay else stay)
-            self._decide(entity_id, "")
+            stay = self._alias(entity_id) or (pointing[0] if pointing else "")
+            made += [(alias, "" if alias == stay else stay) for alias in pointing] + [(entity_id, "")]
+            for alias_id, above in made:
+                self.decide(alias_id, above)
+        return made
 
     def rename(self, entity_id: str, name: str) -> None:
         """A group is called so, and found by that name."""
@@ -162,9 +164,10 @@ class IdentityStore:
         kind = head.partition(":")[0]
         alias = canonical_id("person" if kind in PEOPLE else kind, name)
         if self.head(alias) != head:
-            self._decide(alias, head)
+            self.decide(alias, head)
 
-    def _decide(self, alias_id: str, entity_id: str) -> None:
+    def decide(self, alias_id: str, entity_id: str) -> None:
+        """An id stands for another one by the user's word, or with an empty one for itself."""
         self._db.run(
             "INSERT INTO mem_tree_entity_aliases (alias_id, entity_id, origin) VALUES (?, ?, 'user') "
             "ON CONFLICT (alias_id) DO UPDATE SET entity_id = excluded.entity_id, origin = 'user'",

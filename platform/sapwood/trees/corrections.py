@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
 
 from sapwood.clock import now_ms
@@ -56,9 +56,13 @@ class Corrections:
             ensure_ascii=False,
         )
 
-    def without(self, holds: Callable[[str], bool]) -> Corrections:
-        """Those that hold none of what is to be forgotten."""
-        changed = {ids: said for ids, said in self.changed.items() if said is None or not holds(said)}
+    def without(self, holds: Callable[[str], bool], gone: Container[str] = ()) -> Corrections:
+        """Those that hold none of what is to be forgotten, and are about none of these children."""
+        changed = {
+            ids: said
+            for ids, said in self.changed.items()
+            if not any(child in gone for child in ids) and (said is None or not holds(said))
+        }
         return Corrections(changed, [said for said in self.added if not holds(said)])
 
     def applied_to(self, body: str, child_ids: Sequence[str]) -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from sapwood.clock import now_ms
 from sapwood.errors import ConfigurationError, NotFoundError
 from sapwood.ingest import decisions
+from sapwood.ingest.followup import writing_page
 from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore
 from sapwood.store.identities import IdentityStore
 from sapwood.store.jobs import JobStore
-from sapwood.trees.topics import TopicTrees
+from sapwood.store.trees import TreeStore, tree_id_of
+from sapwood.trees.topic_page import keep_notes, page_notes, write_topic_page
+from sapwood.trees.topics import TOPIC, TopicTrees
 from sapwood.workspace import Workspace
 
 __all__ = ["merge_entities", "rename_entity", "split_entity"]
@@ -30,11 +33,10 @@ def merge_entities(workspace: Workspace, database: Database, names: list[str]) -
         raise ConfigurationError(
             " and ".join(names), "are one already", f"`sapwood entities list {names[0]!r}` shows all its names."
         )
-    decisions.record_entities(workspace, "entity_merge", ids)
     with database.transaction():
         before = identities.group(ids)
-        identities.merge(ids)
-        _regroup(database, before)
+        decisions.record_entities(workspace, "entity_merge", ids, identities.merge(ids))
+        _regroup(workspace, database, before)
     return identities.head(ids[0])
 
 
@@ -52,11 +54,10 @@ def split_entity(workspace: Workspace, database: Database, name: str) -> list[st
         raise ConfigurationError(
             name, "stands for itself already", f"`sapwood entities list {name!r}` shows all its names."
         )
-    decisions.record_entities(workspace, "entity_split", ids)
     with database.transaction():
         before = identities.group(ids)
-        identities.split(ids)
-        _regroup(database, before)
+        decisions.record_entities(workspace, "entity_split", ids, identities.split(ids))
+        _regroup(workspace, database, before)
     return ids
 
 
@@ -80,11 +81,11 @@ def rename_entity(workspace: Workspace, database: Database, name: str, new: str)
         raise ConfigurationError(
             called, "is what another one is called", f"Make one of the two: sapwood entities merge {name!r} {called!r}"
         )
-    decisions.record_entities(workspace, "entity_rename", [head], name=called)
     with database.transaction():
         before = identities.group([head])
+        decisions.record_entities(workspace, "entity_rename", [head], [], name=called)
         identities.rename(head, called)
-        _regroup(database, before)
+        _regroup(workspace, database, before)
     return head
 
 
@@ -99,5 +100,17 @@ def _known(database: Database, name: str) -> list[str]:
     return ids
 
 
-def _regroup(database: Database, before: list[str]) -> None:
-    JobStore(database).enqueue(TopicTrees(database).regroup(before), now_ms())
+def _regroup(workspace: Workspace, database: Database, before: list[str]) -> None:
+    """Tell the topics of these ids anew. What a person wrote on their pages goes onto the page of the first group that has one."""
+    pages = {head: page_notes(workspace, head) for head in before}
+    topics = TopicTrees(database)
+    JobStore(database).enqueue(topics.regroup(before), now_ms())
+    heads = sorted({IdentityStore(database).head(entity_id) for entity_id in before})
+    trees = [tree for head in heads if (tree := TreeStore(database).tree(tree_id_of(TOPIC, head))) is not None]
+    moved = [notes for head, notes in pages.items() if notes and head not in {tree.scope for tree in trees}]
+    if moved and trees:
+        own = pages.get(trees[0].scope, "")
+        write_topic_page(workspace, database, trees[0].tree_id, notes="\n\n".join(filter(None, [own, *moved])))
+    elif moved:
+        keep_notes(workspace, moved)
+    JobStore(database).enqueue([writing_page(tree.tree_id) for tree in TreeStore(database).trees(TOPIC)], now_ms())

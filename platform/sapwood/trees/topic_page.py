@@ -5,7 +5,9 @@ What a person writes below the last heading is theirs, and stays.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from sapwood.clock import from_ms, now_ms, zone
 from sapwood.config import load_settings
@@ -24,16 +26,17 @@ from sapwood.vault.links import link_to, plain
 from sapwood.vault.paths import topic_page_path
 from sapwood.workspace import Workspace
 
-__all__ = ["NOTES", "restore_topics", "write_topic_page"]
+__all__ = ["NOTES", "keep_notes", "page_notes", "restore_topics", "write_topic_page"]
 
 NOTES = "## Notes"
 _LATELY, _WITH, _TOLD, _SNIPPET = 20, 12, 5, 200
 
 
-def write_topic_page(workspace: Workspace, database: Database, tree_id: str) -> None:
+def write_topic_page(workspace: Workspace, database: Database, tree_id: str, notes: str | None = None) -> None:
     """Write a topic's page anew when it would read otherwise.
 
-    One whose upper part somebody has changed goes into the trash first; what stands below `## Notes` is kept.
+    One whose upper part somebody has changed goes into the trash first; what stands below `## Notes` is kept, and `notes` are put
+    in its place where they are given. Properties and tags of a person's own are kept too.
     """
     tree = TreeStore(database).tree(tree_id)
     if tree is None:
@@ -43,13 +46,41 @@ def write_topic_page(workspace: Workspace, database: Database, tree_id: str) -> 
     file = workspace.vault / topic_page_path(tree.scope)
     held = _held(file)
     fields, text = frontmatter.parse(held) if held else ({}, "")
-    upper, notes = _parted(text)
+    upper, below = _parted(text)
+    if notes is not None:
+        below = f"{NOTES}\n\n{notes}\n"
     if held and (fields is None or fields.get("sha256") not in (body_sha256(upper), body_sha256(body))):
         name = f"{now_ms()}-{file.name}"
         write_atomically(workspace.root / "trash" / "changed" / name, held)
-    page = f"{frontmatter.compose(_fields(database, tree, body))}{body}{notes or NOTES + chr(10)}"
+    page = (
+        f"{frontmatter.compose(_with_own(_fields(database, tree, body), fields or {}))}{body}{below or NOTES + chr(10)}"
+    )
     if page != held:
         write_atomically(file, page)
+
+
+def page_notes(workspace: Workspace, scope: str) -> str:
+    """What a person wrote on a topic's page; empty for nothing."""
+    _, text = frontmatter.parse(_held(workspace.vault / topic_page_path(scope)))
+    return _parted(text)[1].removeprefix(NOTES).strip()
+
+
+def keep_notes(workspace: Workspace, notes: list[str]) -> None:
+    """Put what a person wrote on pages that are no more into the trash, where it can be found."""
+    write_atomically(workspace.root / "trash" / "changed" / f"{now_ms()}-notes.md", "\n\n".join(notes) + "\n")
+
+
+def _with_own(ours: dict[str, object], held: Mapping[str, Any]) -> dict[str, object]:
+    own = {name: value for name, value in held.items() if name not in ours}
+    tags, had = ours["tags"], held.get("tags")
+    assert isinstance(tags, list)
+    extra = (
+        [tag for tag in had if isinstance(tag, str) and tag not in tags]
+        if isinstance(had, list) and held.get("kind") == "topic"
+        else []
+    )
+    # Tags of ours that are of before, such as those of an old name, are left out.
+    return {**ours, "tags": [*tags, *(tag for tag in extra if "/" not in tag)], **own}
 
 
 def restore_topics(workspace: Workspace, database: Database) -> list[tuple[str, str]]:

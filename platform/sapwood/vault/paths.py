@@ -11,6 +11,7 @@ DECISIONS = ".sapwood/decisions.jsonl"
 FORGOTTEN = ".sapwood/forgotten.jsonl"
 FORGOTTEN_KEY = ".sapwood/forgotten.key"
 REPORTS = "reports"
+OURS = (".sapwood/", ".obsidian/", "raw/", "summaries/", "topics/", "daily/", "reports/", "Home.md")
 SUMMARY_FOLDERS = ("summaries/", "topics/", "daily/")
 
 
