@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import Result
 from tests.trees.test_days import ENV, _chat, _week
-from tests.trees.test_growth import _faults, _note, _write_notes
+from tests.trees.test_growth import SUBJECTS, _faults, _note, _write_notes
 
 from sapwood.memory import Memory
-from sapwood.trees.corrections import Corrections
+from sapwood.trees.corrections import Corrections, _merged
 
 Sapwood = Callable[..., Result]
 
@@ -157,23 +157,82 @@ def test_forgetting_reaches_corrections(sapwood: Sapwood, folder: Path, workspac
     assert done["left"] == [] and _traces(workspace, "zanzibar") == [] and "**Bridge**" in _summary(sapwood)["content"]
 
 
+def test_a_correction_in_a_summary_that_waits_to_be_made_anew_stays_with_what_it_is_about(
+    sapwood: Sapwood, folder: Path, workspace: Path
+) -> None:
+    _write_notes(folder, 10)
+    _import(sapwood, folder)
+    told = {p.partition("**")[2].partition("**")[0]: p for p in _summary(sapwood)["content"].split("\n\n")}
+    (folder / "04-harbour.md").write_text(
+        f"# Harbour\n\n{_note('harbour', 4)}\nIt was closed for a year.\n", encoding="utf-8"
+    )
+    assert sapwood("import", str(folder), env=ENV).code == 0  # the summary is stale, its file has the old numbers
+    _edit(workspace, _stale(workspace), "**Valve**: ", "**Valve**: As everybody knows: ")
+    _json(sapwood, "work", "--drain")
+    after = _summary(sapwood)["content"].split("\n\n")
+    assert [p.partition("**")[2].partition("**")[0] for p in after] == [name for name in told if name != "Harbour"]
+    assert sum("As everybody knows" in p for p in after) == 1
+
+
+def test_a_correction_is_kept_when_its_own_source_changes_or_the_document_is_told_anew(
+    sapwood: Sapwood, folder: Path, workspace: Path
+) -> None:
+    long = "\n\n".join(f"## {s} {n}\n\n{_note(s, n) * 12}" for n in range(4) for s in SUBJECTS)
+    (folder / "long.md").write_text(long, encoding="utf-8")
+    _import(sapwood, folder)
+    (root,) = _json(sapwood, "source", "long.md")["hits"]
+    file = workspace / root["path"]
+    file.write_text(file.read_text(encoding="utf-8") + "\nThe mayor knows all of this.\n", encoding="utf-8")
+    _edit(workspace, root, "## " if "## " in root["content"] else root["content"].split(".")[0], "Ruth Delgado says so")
+    _import(sapwood, folder)
+    (told,) = _json(sapwood, "source", "long.md")["hits"]
+    assert told["content"].count("The mayor knows all of this.") == 1 and "Ruth Delgado says so" in told["content"]
+    (folder / "long.md").write_text(long + "\n\nOne more line about the harbour.\n", encoding="utf-8")
+    _import(sapwood, folder)
+    (anew,) = _json(sapwood, "source", "long.md")["hits"]
+    assert (
+        anew["node_id"] != told["node_id"]
+        and anew["content"].count("The mayor knows") == 1
+        and "Ruth Delgado says so" in anew["content"]
+    )
+
+
+def test_an_edit_that_nobody_looked_at_is_kept_by_a_rebuild(sapwood: Sapwood, folder: Path, workspace: Path) -> None:
+    _write_notes(folder, 10)
+    _import(sapwood, folder)
+    _edit(workspace, _summary(sapwood), "**Valve**: ", "**Valve**: As everybody knows: ")
+    assert _json(sapwood, "rebuild")["ok"]
+    _json(sapwood, "work", "--drain")
+    (folder / "04-harbour.md").write_text(
+        f"# Harbour\n\n{_note('harbour', 4)}\nIt was closed for a year.\n", encoding="utf-8"
+    )
+    _import(sapwood, folder)
+    assert "As everybody knows" in _summary(sapwood)["content"]
+
+
 _texts = st.text(alphabet="abc d\n", min_size=1, max_size=12).map(lambda t: " ".join(t.split())).filter(bool)
 
 
 @given(
-    told=st.lists(_texts, min_size=1, max_size=6),
-    changed=st.dictionaries(st.integers(0, 5), st.none() | _texts, max_size=4),
-    added=st.lists(_texts, max_size=2),
+    told=st.lists(
+        st.tuples(st.sets(st.integers(0, 3), min_size=1), _texts), min_size=1, max_size=6, unique_by=lambda t: t[1]
+    ),
+    changed=st.dictionaries(st.integers(0, 5), st.none() | _texts.map(str.upper), max_size=4),
+    added=st.lists(_texts.map(str.title), max_size=2, unique=True),
 )
-def test_corrections_can_be_stored_and_applied_twice(
-    told: list[str], changed: dict[int, str | None], added: list[str]
+def test_what_was_changed_stands_in_its_place_and_all_else_stays(
+    told: list[tuple[set[int], str]], changed: dict[int, str | None], added: list[str]
 ) -> None:
-    children = [f"L0:{n}" for n in range(len(told))]
-    body = "\n\n".join(f"{text} [{n}]" for n, text in enumerate(told, 1))
-    wanted = Corrections({(children[n],): text for n, text in changed.items() if n < len(children)}, added)
-    again = Corrections.of(wanted.to_text())
-    assert again == wanted
-    once = again.applied_to(body, children)
-    assert [p for p in once.split("\n\n") if p] == [
-        f"{changed.get(n, t) or ''} [{n + 1}]" for n, t in enumerate(told) if changed.get(n, t)
-    ] + added
+    children = [f"c{n}" for n in range(4)]
+
+    def written(paragraphs: list[tuple[set[int], str | None]]) -> str:
+        return "\n\n".join(f"{text} {' '.join(f'[{n + 1}]' for n in sorted(ids))}" for ids, text in paragraphs if text)
+
+    body = written([*told])
+    edited = "\n\n".join(
+        filter(None, [written([(ids, changed.get(n, text)) for n, (ids, text) in enumerate(told)]), *added])
+    )
+    corrections = Corrections.of(_merged(Corrections(), body, edited, children).to_text())
+    # Of several paragraphs about the same, a later one takes the place of one that was removed.
+    assert sorted(corrections.applied_to(body, children).split("\n\n")) == sorted(edited.split("\n\n"))
+    assert _merged(corrections, edited, edited, children) == corrections

@@ -18,6 +18,7 @@ from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
 from sapwood.store.items import ItemStore
 from sapwood.store.search import SearchStore
+from sapwood.store.summaries import SummaryStore
 from sapwood.store.vaultfiles import VaultFiles
 from sapwood.vault import chunkfile
 from sapwood.vault.manifest import Manifest, manifest_files
@@ -42,7 +43,10 @@ def status(workspace: Workspace, database: Database, settings: Settings) -> Repo
         *told_by(database, settings),
         *work(database, facts["dropped_chunks"], facts["dropped_passages"]),
         Check("redacted", True, f"{sum((found := SearchStore(database).redactions()).values())} secrets cut out", facts={"classes": found}),
-        Check("edited by hand", True, f"{facts['edited_chunks']} chunks", facts={"chunks": facts["edited_chunks"]}),
+        Check(
+            "edited by hand", True, f"{facts['edited_chunks']} chunks, {(corrected := SummaryStore(database).corrected_count())} summaries",
+            facts={"chunks": facts["edited_chunks"], "summaries": corrected},
+        ),
     ]  # fmt: skip
     for receipt in Forgotten(workspace).receipts():
         if receipt.state == "begun":

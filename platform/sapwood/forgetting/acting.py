@@ -82,6 +82,7 @@ class Forgetting:
         if keep:
             put_aside(self._workspace, self._db, outcome.number, choice, affected)
         self._forgotten.add(outcome.number, marks, {**choice.to_json(), "keep": keep})
+        self._drop_corrections(choice, affected)
         edits: list[tuple[Affected, list[tuple[str, str, str, str]]]] = []
         for one in affected:
             writer = self._writer(one.item)
@@ -185,7 +186,6 @@ class Forgetting:
 
     def _forget_the_rest(self, choice: Choice, affected: list[Affected]) -> None:
         holds = holds_any(choice, places_of(affected), clues_to(affected))
-        gone = {chunk.chunk_id for one in affected if one.whole for chunk in one.chunks}
         with self._db.transaction():
             for tree in TreeStore(self._db).trees(TOPIC):
                 if tree.scope in choice.entity_ids or holds(tree.scope) or holds(tree.title):
@@ -194,15 +194,28 @@ class Forgetting:
             for summary in summaries.all():
                 if holds(summary.body) or holds(summary.title):
                     summaries.set_stale(summary.summary_id)
-                if summary.corrections:
-                    left = Corrections.of(summary.corrections).without(holds, gone)
-                    summaries.set_corrections(summary.summary_id, left.to_text())
             store = ForgettingStore(self._db)
             store.scrub(holds, choice.scopes)
             store.drop_unnamed_people()
             self._drop_idle_trees()
         decisions.forget_lines(self._workspace, holds)
         remove_files(self._workspace, self._items)
+
+    def _drop_corrections(self, choice: Choice, affected: list[Affected]) -> None:
+        """What the user said in summaries about what goes, while it is still known what that was about."""
+        holds = holds_any(choice, places_of(affected), clues_to(affected))
+        gone = {chunk.chunk_id for one in affected if one.whole for chunk in one.chunks}
+        summaries, trees = SummaryStore(self._db), TreeStore(self._db)
+        with self._db.transaction():
+            for summary in summaries.all():
+                if summary.corrections:
+                    left = Corrections.of(summary.corrections).without(holds, gone).to_text()
+                    if left != summary.corrections:
+                        summaries.set_corrections(summary.summary_id, left)
+                        summaries.set_stale(summary.summary_id)
+            for tree in trees.trees():
+                if waiting := trees.corrections(tree.tree_id):
+                    trees.set_corrections(tree.tree_id, Corrections.of(waiting).without(holds, gone).to_text())
 
     def _drop_idle_trees(self) -> None:
         for tree_id in ForgettingStore(self._db).idle_trees():

@@ -6,11 +6,13 @@ Bodies, titles, names and tags get every rule; links and ids only those that kee
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
-from sapwood.sdk.sources import CanonicalisedSource, Container, Person, Segment
+from sapwood.sdk.sources import CanonicalisedSource, Container, DateSource, Person, Segment
 from sapwood.text.normalise import normalise, one_line, repair_glyphs
 from sapwood.text.redact import Redaction
 
+_FIRST_YEAR, _LAST_YEAR = 1000, 9000
 _GLYPH_TEXT = frozenset({"application/pdf"})
 
 
@@ -32,7 +34,7 @@ def clean(source: CanonicalisedSource, redaction: Redaction, owner: str = "") ->
         return Segment(
             redaction.identifier(one_line(part.native_id)),
             body(part.text),
-            part.at,
+            _calendar(part.at),
             line(part.author),
             link(part.ref),
             part.page,
@@ -44,6 +46,18 @@ def clean(source: CanonicalisedSource, redaction: Redaction, owner: str = "") ->
         return Person(*fields, part.role) if any(fields) else None
 
     data = source.metadata
+    odd = [
+        m
+        for m in (data.timestamp, *(data.time_range or ()), *(part.at for part in source.segments))
+        if m is not None and _calendar(m) is None
+    ]
+    if odd:  # nobody wrote then, and local times of it may lie beyond the calendar
+        told = f"dates of the year {odd[0].year} were left out"
+        moment = _calendar(data.timestamp)
+        data = replace(
+            data, timestamp=moment, time_range=(moment, moment) if moment else None, date_source=data.date_source if moment else DateSource.UNKNOWN,
+            warnings=(*data.warnings, told),
+        )  # fmt: skip
     metadata = replace(
         data,
         owner=line(data.owner) if data.owner else owner,
@@ -72,3 +86,8 @@ def clean(source: CanonicalisedSource, redaction: Redaction, owner: str = "") ->
         tuple(segment(part) for part in source.segments),
         metadata,
     )
+
+
+def _calendar(moment: datetime | None) -> datetime | None:
+    """A moment of a year in which something may have been written; None for others."""
+    return moment if moment is not None and _FIRST_YEAR <= moment.year <= _LAST_YEAR else None

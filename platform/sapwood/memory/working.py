@@ -176,6 +176,7 @@ class Working(OpenWorkspace):
         with self.database.transaction():
             if made_by == EXTRACTIVE:
                 count = store.ask_again(EXTRACTIVE)
+                JobStore(self.database).drop_waiting("seal:retell")  # one that waits for another day is to begin now
                 JobStore(self.database).enqueue([retelling()], now_ms())
             else:
                 count = sum(store.tell_anew(name) for name in store.by_summariser() if name != EXTRACTIVE)

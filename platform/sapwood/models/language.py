@@ -19,11 +19,13 @@ _CHECK = "Check language_model and language_url."
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a model wrote, and how many tokens it read and wrote by its own count; None where it does not say."""
+    """What a model wrote, and how many tokens it read and wrote by its own count, None where it does not say; `is_cut_off` when
+    it was not at its end."""
 
     text: str
     tokens_read: int | None
     tokens_written: int | None
+    is_cut_off: bool = False
 
 
 class LanguageModel:
@@ -62,15 +64,17 @@ class LanguageModel:
             raise self._server.nonsense("did not answer with the JSON object that it was asked for")
         return found
 
-    def tell(self, instruction: str, text: str, most_tokens: int) -> Said:
-        """What the model writes, at most about so many tokens, and what that cost.
+    def tell(self, instruction: str, text: str, most_tokens: int, context: int) -> Said:
+        """What the model writes, at most about so many tokens, and what that cost; `context` is how many it is to hold at once.
 
         Raises:
             ModelUnavailable, ModelMisconfigured: as for `ask`.
         """
         ollama = self._kind == "ollama"
         return self._say(
-            instruction, text, {"options": {"num_predict": most_tokens}} if ollama else {"max_tokens": most_tokens}
+            instruction,
+            text,
+            {"options": {"num_predict": most_tokens, "num_ctx": context}} if ollama else {"max_tokens": most_tokens},
         )
 
     def _say(self, instruction: str, text: str, extra: dict[str, Any]) -> Said:
@@ -93,7 +97,8 @@ class LanguageModel:
             _count(usage, name)
             for name in (("prompt_eval_count", "prompt_tokens"), ("eval_count", "completion_tokens"))
         )
-        return Said(said, read, written)
+        reason = answer.get("done_reason") if self._kind == "ollama" else answer["choices"][0].get("finish_reason")
+        return Said(said, read, written, reason == "length")
 
     def close(self) -> None:
         """Close the connections."""

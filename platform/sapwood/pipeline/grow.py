@@ -96,6 +96,10 @@ def _then(workspace: Workspace, database: Database, write: Callable[[], None], *
     return both
 
 
+def _personal(workspace: Workspace) -> bool:
+    return load_settings(workspace.config_file).redact_personal
+
+
 def open_sealer(workspace: Workspace, database: Database) -> Sealer:
     """The sealer that the settings ask for."""
     settings = load_settings(workspace.config_file)
@@ -113,7 +117,7 @@ class DigestHandler:
         remove_leftovers(self._workspace, database)
         told = SummaryStore(database).of_period(str(job.payload["period"]))
         if told is not None:
-            take_in_one(self._workspace, database, told)
+            take_in_one(self._workspace, database, told, personal=_personal(self._workspace))
         try:
             write = open_digester(self._workspace, database).digest(str(job.payload["period"]))
         except ValueError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta, tzinfo
 
 from sapwood.clock import now, now_ms, to_ms, zone
@@ -50,7 +51,11 @@ class Reteller:
             return Defer(now_ms() + _WRONG_MS, str(error))
         days = zone(settings.timezone)
         told = open_retelling(self._workspace, database, model, settings)
-        if (cap := settings.summary_tokens_per_day) and _used(database, days) + told.cost(summary) > cap:
+        cap, cost = settings.summary_tokens_per_day, told.cost(summary)
+        if cap and cost > cap:  # it would wait for ever, and others behind it
+            reason = f"{model.name}: it would cost about {cost} tokens, more than the {cap} of a day"
+            return Done(_and_go_on(database, lambda: SummaryStore(database).set_rejected(summary.summary_id, reason)))
+        if cap and _used(database, days) + cost > cap:
             return Defer(
                 _midnight_ms(days),
                 f"the {cap} tokens that summaries may cost a day (summary_tokens_per_day) are used up for today",
@@ -66,12 +71,7 @@ class Reteller:
                 SummaryStore(database).set_rejected(summary.summary_id, refused)
         except ModelMisconfigured as error:
             return Defer(now_ms() + _WRONG_MS, str(error))
-
-        def write_and_go_on() -> None:
-            write()
-            JobStore(database).enqueue([retelling()], now_ms())
-
-        return Done(write_and_go_on)
+        return Done(_and_go_on(database, write))
 
     def close(self) -> None:
         """Let go of the model."""
@@ -84,6 +84,14 @@ class Reteller:
             self.close()
             self._opened = (settings, required_model(settings))
         return self._opened[1]
+
+
+def _and_go_on(database: Database, write: Callable[[], None]) -> Callable[[], None]:
+    def both() -> None:
+        write()
+        JobStore(database).enqueue([retelling()], now_ms())
+
+    return both
 
 
 def required_model(settings: Settings) -> LanguageModel:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 from typing import Any
 
 from sapwood.clock import from_ms, iso_z, now, to_ms
@@ -19,6 +19,9 @@ from sapwood.trees.summarising import EXTRACTIVE, Extractive
 from sapwood.vault.paths import digest_path
 
 __all__ = ["Recap", "recap", "recap_part"]
+
+_NAMED = 400  # days
+_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +59,31 @@ def recap(database: Database, first: date, last: date, zone: tzinfo) -> Recap:
     hits: list[RetrievalHit] = []
     known: set[str] = set()
     last_known = min(last, now().astimezone(zone).date())  # nothing can be known of days to come
+    first_asked, last_asked = first, last
+    # Beyond the years of which something is known there is nothing to be looked for.
+    span = days.span()
+    if span is None:
+        last = first - _DAY
+    else:
+        first = max(first, date(int(span[0][:4]), 1, 1) - 7 * _DAY)
+        last = min(last, date(int(span[1][:4]), 12, 31) + 7 * _DAY)
     for key in calendar.cover(first, last, keys):
         if key in keys:
             hits += fetch_nodes(database, [keys[key]])
-            known.update(day.isoformat() for day in calendar.days_of(key) if day.isoformat() in with_data)
+            is_day = not calendar.level_of(key)
+            known.update(day.isoformat() for day in calendar.days_of(key) if is_day or day.isoformat() in with_data)
         elif key in with_data and (live := _live(database, date.fromisoformat(key), zone)):
             hits += live
             known.add(key)
+    first, last = first_asked, last_asked
     start, end = calendar.day_bounds_ms(first, zone)[0], calendar.day_bounds_ms(last, zone)[1]
+    # Of a long span only the days between those of which something is known are named.
+    if (last_known - first).days > _NAMED and span:
+        first, last_known = max(first, date.fromisoformat(span[0])), min(last_known, date.fromisoformat(span[1]))
     silent = [day.isoformat() for day in calendar.days_between(first, last_known) if day.isoformat() not in known]
-    return Recap(first.isoformat(), last.isoformat(), tuple(hits), tuple(silent), days.weak(start, end), days.pending())
+    return Recap(
+        first_asked.isoformat(), last.isoformat(), tuple(hits), tuple(silent), days.weak(start, end), days.pending()
+    )
 
 
 def recap_part(database: Database, start: datetime, end: datetime, zone: tzinfo) -> Recap:

@@ -101,6 +101,14 @@ class DayStore:
                 found.append(SaidThatDay(chunk_id, kind, title, text, (min(moments), max(moments))))
         return sorted(found, key=lambda s: (s.range_ms, s.chunk_id))
 
+    def span(self) -> tuple[str, str] | None:
+        """The first and the last day of which something is known; None for nothing."""
+        row = self._db.row(
+            "SELECT min(day), max(day) FROM (SELECT day FROM mem_tree_days UNION ALL SELECT substr(content_path, 7, 10) FROM mem_tree_summaries "
+            "WHERE tree_kind = 'global' AND level = 0)"
+        )
+        return (str(row[0]), str(row[1])) if row is not None and row[0] else None
+
     def first(self) -> str | None:
         """The first day of which chunks tell."""
         day = self._db.value("SELECT min(day) FROM mem_tree_days")

@@ -216,6 +216,10 @@ class JobStore:
             for row in self._db.rows("SELECT kind, status, count(*) FROM mem_tree_jobs GROUP BY kind, status")
         }
 
+    def drop_waiting(self, dedupe_key: str) -> int:
+        """Remove a job that waits for its time; how many."""
+        return self._db.run("DELETE FROM mem_tree_jobs WHERE dedupe_key = ? AND status = 'deferred'", (dedupe_key,))
+
     def has_ready(self, kind: str, lane: str) -> bool:
         """True while a job of this kind is ready in its lane."""
         return bool(

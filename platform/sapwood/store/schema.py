@@ -342,6 +342,7 @@ MIGRATIONS: tuple[str, ...] = (
     """
     ALTER TABLE mem_tree_summaries ADD COLUMN rejected TEXT NOT NULL DEFAULT '';
     ALTER TABLE mem_tree_summaries ADD COLUMN corrections_json TEXT NOT NULL DEFAULT '';
+    ALTER TABLE mem_tree_trees ADD COLUMN corrections_json TEXT NOT NULL DEFAULT '';
     ALTER TABLE mem_tree_summaries ADD COLUMN file_size INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE mem_tree_summaries ADD COLUMN file_mtime_ns INTEGER NOT NULL DEFAULT 0;
     CREATE INDEX mem_tree_summaries_to_retell ON mem_tree_summaries (summariser, level) WHERE NOT stale AND rejected = '';

@@ -326,12 +326,32 @@ class SummaryStore:
     def dissolve(self, tree_id: str, leaves: Iterable[str] = ()) -> list[str]:
         """Remove all summaries of a document's tree, and its leaves from wherever they wait or are told of; the paths of the
         summaries' files. The leaves are then told of anew."""
+        self._keep_corrections(tree_id)
         root = self._db.value("SELECT root_id FROM mem_tree_trees WHERE id = ?", (tree_id,))
         ids = self._db.rows("SELECT id FROM mem_tree_summaries WHERE tree_id = ?", (tree_id,))
         for node_id in dict.fromkeys([*([root] if root else []), *(row[0] for row in ids), *leaves]):
             self.replace_node(node_id, None, kinds=("source",))
         self._db.run("DELETE FROM mem_tree_buffers WHERE tree_id = ?", (tree_id,))
         return [path for (summary_id,) in ids if (path := self.delete(summary_id))]
+
+    def _keep_corrections(self, tree_id: str) -> None:
+        """What was corrected in the summaries of a tree waits for those that come after them."""
+        rows = self._db.rows(
+            "SELECT corrections_json FROM mem_tree_summaries WHERE tree_id = ? AND corrections_json != '' ORDER BY level, id",
+            (tree_id,),
+        )
+        held = self._db.value("SELECT corrections_json FROM mem_tree_trees WHERE id = ?", (tree_id,))
+        parts = [json.loads(text) for text in [*([held] if held else []), *(row[0] for row in rows)]]
+        if parts:
+            kept = {name: [row for part in parts for row in part[name]] for name in ("changed", "added")}
+            self._db.run(
+                "UPDATE mem_tree_trees SET corrections_json = ? WHERE id = ?",
+                (json.dumps(kept, ensure_ascii=False), tree_id),
+            )
+
+    def corrected_count(self) -> int:
+        """How many summaries a person has corrected."""
+        return int(self._db.value("SELECT count(*) FROM mem_tree_summaries WHERE corrections_json != ''"))
 
     def any_stale(self) -> bool:
         """True when a summary is to be made anew."""

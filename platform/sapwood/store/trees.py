@@ -115,6 +115,14 @@ class TreeStore:
         """It is called so."""
         self._db.run("UPDATE mem_tree_trees SET title = ? WHERE id = ?", (title, tree_id))
 
+    def corrections(self, tree_id: str) -> str:
+        """What was corrected in summaries that are no more, for those that come; empty for nothing."""
+        return str(self._db.value("SELECT corrections_json FROM mem_tree_trees WHERE id = ?", (tree_id,)) or "")
+
+    def set_corrections(self, tree_id: str, corrections: str) -> None:
+        """Those are the corrections that wait."""
+        self._db.run("UPDATE mem_tree_trees SET corrections_json = ? WHERE id = ?", (corrections, tree_id))
+
     def delete(self, tree_id: str) -> None:
         """Remove a tree whose summaries are gone."""
         self._db.run("DELETE FROM mem_tree_trees WHERE id = ?", (tree_id,))

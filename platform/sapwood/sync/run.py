@@ -257,7 +257,11 @@ class Run:
         mark = source.metadata.fingerprint
         try:
             stored: Stored = self._writer.add(source)
-        except (ValueError, TypeError) as error:  # an item that the contract allows and the core cannot hold
+        except (
+            ValueError,
+            TypeError,
+            ArithmeticError,
+        ) as error:  # an item that the contract allows and the core cannot hold
             self._take_issue(
                 Failed(
                     source.item_id,

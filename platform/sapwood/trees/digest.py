@@ -130,7 +130,7 @@ class Digester:
         made = self._day(key) if calendar.level_of(key) == 0 else self._roll_up(key)
         held = self._summaries.of_period(key)
         if made is not None:
-            made = _Made(corrected(made.row, held), made.mentions)
+            made = _Made(corrected(made.row, held.corrections if held else ""), made.mentions)
         return lambda: self._write(key, made, held.corrections if held else "")
 
     def parts_of(self, key: str) -> list[Part]:

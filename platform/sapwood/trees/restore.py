@@ -18,6 +18,7 @@ from sapwood.text.fold import index_text
 from sapwood.text.tokens import count_tokens
 from sapwood.trees import calendar
 from sapwood.trees.buffering import buffer_node, container_of, is_document
+from sapwood.trees.corrections import pinned
 from sapwood.trees.nodes import load_nodes
 from sapwood.trees.seal import summary_id_of
 from sapwood.trees.topic_page import restore_topics
@@ -66,11 +67,14 @@ def _read(path: str, file: Path) -> _Found:
         raise ValueError(note.damaged)
     fields: Any = note.fields
     span = fields.get("time_range_ms")
+    corrections = str(fields.get("corrections") or "")
+    if note.is_edited:  # and nobody has looked at it since
+        corrections = pinned(note.body, tuple(map(str, fields["child_ids"])), corrections)
     row = SummaryRow(
         str(fields["id"]), str(fields["tree_id"]), str(fields["tree_kind"]), int(fields["level"]), None, tuple(map(str, fields["child_ids"])),
         str(fields["title"]), note.body, count_tokens(note.body), tuple(map(str, fields.get("entity_ids") or ())), tuple(map(str, fields.get("topics") or ())),
         (int(span[0]), int(span[1])) if span else None, float(fields["score"]), int(fields["sealed_at_ms"]), str(fields["summariser"]), False,
-        path, body_sha256(note.body), str(fields.get("corrections") or ""),
+        path, body_sha256(note.body), corrections,
     )  # fmt: skip
     scope = str(fields["tree_scope"])
     if row.tree_kind == "global":

@@ -103,7 +103,11 @@ class Retelling:
             if why:
                 self._summaries.set_rejected(summary.summary_id, f"{self._summariser.name}: {why}")
                 return
-            said = Corrections.of(held.corrections).applied_to(text, held.child_ids) if held.corrections else text
+            said = (
+                Corrections.of(held.corrections).settled(held.child_ids).applied_to(text, held.child_ids)
+                if held.corrections
+                else text
+            )
             self._put(summary, said, [m for m in mentions if m.surface in said])
 
         return write

@@ -22,7 +22,7 @@ from sapwood.store.trees import BufferedNode, TreeRow, TreeStore
 from sapwood.text.fold import index_text
 from sapwood.text.tokens import count_tokens
 from sapwood.trees.buffering import FANOUT, INPUT_TOKENS, buffer_node, container_of, should_seal
-from sapwood.trees.corrections import corrected
+from sapwood.trees.corrections import corrected, with_waiting
 from sapwood.trees.files import summary_text, write_file, write_parents
 from sapwood.trees.focus import focused, names_of
 from sapwood.trees.nodes import Node, load_nodes
@@ -96,10 +96,16 @@ class Sealer:
         if len(batch) < 2:
             return lambda: self._write_lone(tree, level, batch, upward=upward)
         nodes = load_nodes(self._db, [node.node_id for node in batch])
-        summary, mentions = self._summary(tree, level + 1, nodes)
+        made, mentions = self._summary(tree, level + 1, nodes)
+        waiting_for = self._trees.corrections(tree_id)
+        summary, left = with_waiting(made, waiting_for, self._trees.leaves_of(tree_id)) if waiting_for else (made, "")
 
         def write() -> None:
             _require_unchanged(self._db, nodes)
+            if waiting_for:
+                if self._trees.corrections(tree_id) != waiting_for:
+                    raise Superseded
+                self._trees.set_corrections(tree_id, left)
             if self._trees.take(tree_id, level, [node.node_id for node in batch]) != len(batch):
                 raise Superseded
             self._put(tree, summary, mentions)
@@ -127,7 +133,7 @@ class Sealer:
         if len(nodes) < 2:
             return lambda: self._write_thinned(tree, old, nodes)
         made, mentions = self._summary(tree, old.level, nodes)
-        summary = corrected(made, old)
+        summary = corrected(made, old.corrections)
 
         def write() -> None:
             _require_unchanged(self._db, nodes)
