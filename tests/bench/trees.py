@@ -1,7 +1,7 @@
 """What it costs to grow trees without a model, and how fast they answer.
 
 Channels of dated messages, one leaf a message: what is timed is all that follows once a leaf is admitted (append, seal, the
-days, weeks, months and years), in CPU of one thread. Answers are timed at the full size.
+topics, days, weeks, months and years), in CPU of one thread. Answers are timed at the full size.
 """
 
 from __future__ import annotations
@@ -15,16 +15,22 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import time_machine
+
 from sapwood.clock import now_ms
 from sapwood.ingest.commit import Writer
-from sapwood.ingest.followup import APPEND, DIGEST, SEAL, appending
+from sapwood.ingest.followup import APPEND, DIGEST, ROUTE, SEAL, appending, routing
 from sapwood.jobs.outcome import Done
 from sapwood.memory import Memory
+from sapwood.pipeline.chunk_jobs import index_mentions
 from sapwood.pipeline.grow import DigestHandler, SealHandler, append_buffer
+from sapwood.pipeline.topics import TopicHandler
 from sapwood.sdk.canonicalise import Message, canonicalise_chat
 from sapwood.store.connections import ConnectionStore
+from sapwood.store.entities import Mention
 from sapwood.store.items import ItemStore
 from sapwood.store.jobs import JobStore
+from sapwood.text.entities import canonical_id
 from sapwood.trees.digest import place_in_days
 from tests.bench import texts
 
@@ -44,7 +50,7 @@ class _Growth:
         self._writer = Writer(memory.workspace, self._database, (connection, "chat", "bench", "bench"))
         self._made = texts.Writer(7, 600)
         self._handlers: dict[str, Callable[..., Any]] = {
-            APPEND: append_buffer, SEAL: SealHandler(memory.workspace), DIGEST: DigestHandler(memory.workspace),
+            APPEND: append_buffer, SEAL: SealHandler(memory.workspace), DIGEST: DigestHandler(memory.workspace), ROUTE: TopicHandler(memory.workspace),
         }  # fmt: skip
 
     def add(self, first: int, count: int) -> float:
@@ -68,13 +74,14 @@ class _Growth:
         rows = self._database.rows(
             "SELECT id FROM mem_tree_chunks WHERE lifecycle_status = 'pending_extraction' ORDER BY timestamp_ms"
         )
-        for (chunk_id,) in rows:
+        for number, (chunk_id,) in enumerate(rows, first):
             found = items.with_chunk(chunk_id)
             assert found is not None
             with self._database.transaction():
                 self._database.run("UPDATE mem_tree_chunks SET lifecycle_status = 'admitted' WHERE id = ?", (chunk_id,))
                 days = place_in_days(self._database, *found, UTC, dropped=False)
-                jobs.enqueue([appending(chunk_id, found[0].source_id), *days], now_ms())
+                index_mentions(self._database, *found, _mentions(number))
+                jobs.enqueue([appending(chunk_id, found[0].source_id), routing(chunk_id), *days], now_ms())
             self._do(jobs, digests=False)
         self._do(jobs, digests=True)
         return time.process_time() - began
@@ -96,6 +103,17 @@ class _Growth:
                     outcome.write()
 
 
+def _mentions(number: int) -> list[Mention]:
+    """Who wrote a leaf, whom it is about, and what: some are named all the time, most seldom."""
+    names = [
+        ("person", f"Person {number % 50}"),
+        ("person", f"Person {number * 7 % 50}"),
+        ("organization", f"Firm {number % 400}"),
+        ("product", f"Thing {number % 5000}"),
+    ]
+    return [Mention(canonical_id(kind, name), kind, name, 0.9) for kind, name in dict.fromkeys(names)]
+
+
 def _p95(action: Callable[[int], Any], rounds: int = 60) -> float:
     times = []
     for number in range(rounds):
@@ -109,7 +127,10 @@ def run(leaves: int = 50_000) -> dict[str, float]:
     """CPU milliseconds a leaf among the first thousand after the first and at the end, their ratio; p95 of answers in milliseconds."""
     with tempfile.TemporaryDirectory() as place, Memory(Path(place) / "ws", create=True) as memory:
         growth = _Growth(memory)
-        costs = [growth.add(at, _STEP) / _STEP * 1000 for at in range(0, leaves, _STEP)]
+        costs = []
+        for at in range(0, leaves, _STEP):  # as it would have happened: the last thirty days are those before each leaf
+            with time_machine.travel(_START + timedelta(minutes=21 * (at + _STEP)), tick=True):
+                costs.append(growth.add(at, _STEP) / _STEP * 1000)
         early, late = sum(costs[2:4]) / 2, sum(costs[-4:]) / 4
         pick = random.Random(3)
         tops = [hit.node_id for hit in memory.query_source("c3", limit=50).hits if hit.node_kind == "summary"]

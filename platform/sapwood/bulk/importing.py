@@ -98,6 +98,10 @@ def import_path(
         ConfigurationError: the path is not there; PluginError: the folder connector is missing or broken.
     """
     root, only = wanted(path)
+    if root == workspace.root or workspace.root in root.parents:
+        raise ConfigurationError(
+            str(path), "lies in the workspace itself", "Import the folder in which the originals lie."
+        )
     run_settings = RunSettings(settings.convert_workers, settings.convert_memory_mb * 1024 * 1024, workspace.tmp)
     connection = folder_connection(workspace, root, options, run_settings)
     run = Run(

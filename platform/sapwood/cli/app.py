@@ -47,7 +47,7 @@ def main() -> None:
 
 
 @app.command("import")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True)
 @click.option("--include", multiple=True, help="Only files that match this pattern; may be repeated, and is kept.")
 @click.option("--exclude", multiple=True, help="Leave out what matches this pattern; may be repeated, and is kept.")
 @click.option(
@@ -60,7 +60,7 @@ def main() -> None:
 @click.option("--wait", is_flag=True, help="Do the slow work (scores, entities, vectors) too before returning.")
 @with_common_options
 def import_(
-    paths: tuple[Path, ...], workspace: Path | None, include: tuple[str, ...], exclude: tuple[str, ...], password: tuple[str, ...],
+    paths: tuple[str, ...], workspace: Path | None, include: tuple[str, ...], exclude: tuple[str, ...], password: tuple[str, ...],
     confirm_deletes: bool, retry_failed: bool, dry_run: bool, wait: bool, as_json: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Take in folders of documents. What has not changed is not read again."""
@@ -68,11 +68,13 @@ def import_(
     from sapwood.workspace import Workspace
 
     with errors_to_exit_codes(as_json=as_json, debug=debug):
+        if not all(path.strip() for path in paths):
+            raise click.BadParameter("one is empty", param_hint="PATHS")
         stand_by("folder", Workspace.locate(workspace).tmp)  # it loads its modules while we load ours
         from sapwood.cli.importing import run_import
 
         code = run_import(
-            lambda: open_memory(workspace, create=True), list(paths), include, exclude, password,
+            lambda: open_memory(workspace, create=True), [Path(path) for path in paths], include, exclude, password,
             confirm_deletes=confirm_deletes, retry_failed=retry_failed, dry_run=dry_run, wait=wait, as_json=as_json,
         )  # fmt: skip
     raise click.exceptions.Exit(code)

@@ -9,6 +9,7 @@ import click
 from sapwood.cli.commands import Commands, open_memory, with_common_options
 from sapwood.cli.console import errors_to_exit_codes, print_json, say
 
+_THEN = "`sapwood work` tells their topics anew."
 _HELP = ("--help", "-h")
 
 
@@ -63,7 +64,7 @@ def merge(names: tuple[str, ...], workspace: Path | None, as_json: bool, debug: 
         if as_json:
             print_json({"merged": list(names), "entity_id": head})
         else:
-            say(f"{', '.join(names)} are one from now on ({head}).")
+            say(f"{', '.join(names)} are one from now on ({head}). {_THEN}")
 
 
 @entities.command()
@@ -90,4 +91,4 @@ def rename(name: str, new: str, workspace: Path | None, as_json: bool, debug: bo
         if as_json:
             print_json({"entity_id": head, "name": new})
         else:
-            say(f"{name} is called {new} from now on ({head}).")
+            say(f"{name} is called {new} from now on ({head}). {_THEN}")

@@ -12,6 +12,7 @@ import click
 from sapwood.checks import Report
 from sapwood.cli.console import print_json, say
 from sapwood.recall.hits import QueryResponse
+from sapwood.vault.chunkfile import without_heading
 
 if TYPE_CHECKING:
     from sapwood.recall.recap import Recap
@@ -35,7 +36,7 @@ def show_hits(query: str, response: QueryResponse, workspace: Path) -> None:
         click.secho(f"   {hit.source_ref or hit.source_id}", fg="cyan")
         click.secho(f"   {workspace / hit.path}  {hit.node_id[:12]}", fg="bright_black")
         text = hit.passages[0].text if hit.passages else hit.content
-        say("   " + _snippet(text, query)[: max(width * 3, 200)])
+        say("   " + _snippet(without_heading(text), query)[: max(width * 3, 200)])
         say()
     _show_legs(response)
     more = f" of {response.total}" if response.truncated else ""
@@ -46,7 +47,7 @@ def show_recap(found: Recap, workspace: Path) -> None:
     """A block a period, and what the answer does not cover."""
     for hit in found.hits:
         click.secho(hit.title, bold=True, nl=False)
-        say(f"  {workspace / hit.path}  {hit.node_id[:19]}" if hit.path else "  (not over, or not told yet)")
+        say(f"  {workspace / hit.path}  {hit.node_id[:19]}" if hit.path else "  (told for this answer)")
         say("   " + hit.content.rstrip().replace("\n", "\n   "))
         say()
     span = found.first if found.first == found.last else f"{found.first} to {found.last}"
@@ -93,17 +94,10 @@ def show_mentions(response: QueryResponse, workspace: Path) -> None:
         click.secho(f"   {workspace / hit.path}  {hit.node_id[:12]}", fg="bright_black")
         for passage in hit.passages:
             who = f"{passage.author}: " if passage.author else ""
-            say(f"   {who}{_snippet(_without_heading(passage.text), '')}")
+            say(f"   {who}{_snippet(without_heading(passage.text), '')}")
         say()
     more = f" of {response.total}" if response.truncated else ""
     say(f"{len(response.hits)}{more} {'chunk' if len(response.hits) == 1 and not more else 'chunks'}")
-
-
-def _without_heading(text: str) -> str:
-    """A message without the lines that say when, by whom and to whom."""
-    if text.startswith("## ") and "\n" in text:
-        return text.partition("\n")[2]
-    return text.partition("\n\n")[2] if text.startswith("---\nFrom: ") else text
 
 
 def show_nodes(response: QueryResponse, workspace: Path) -> None:
@@ -120,7 +114,7 @@ def show_nodes(response: QueryResponse, workspace: Path) -> None:
         click.secho(
             f"   {workspace / hit.path}  {hit.node_id[:19] if is_summary else hit.node_id[:12]}", fg="bright_black"
         )
-        text = hit.content if is_summary else _snippet(_without_heading(hit.content), "")
+        text = hit.content if is_summary else _snippet(without_heading(hit.content), "")
         say("   " + text.rstrip().replace("\n", "\n   "))
         say()
     more = f" of {response.total}" if response.truncated else ""

@@ -19,7 +19,7 @@ from sapwood.cli.console import errors_to_exit_codes, print_json, say
 )
 @click.option("--dry-run", is_flag=True, help="Say how many the language model would tell, and what that would cost.")
 @with_common_options
-def summarise(redo: str | None, dry_run: bool, workspace: Path | None, as_json: bool, debug: bool) -> None:  # fmt: skip
+def summarise(redo: str | None, dry_run: bool, workspace: Path | None, as_json: bool, debug: bool) -> None:
     """Who made the summaries; --redo has them made again while `sapwood work` runs."""
     with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
         if dry_run:

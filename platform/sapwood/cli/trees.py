@@ -52,8 +52,8 @@ def source(
         if as_json:
             print_json(response.to_json())
         elif query.strip():
-            show_told(response, memory.workspace.root)
             show_hits(query, response, memory.workspace.root)
+            show_told(response, memory.workspace.root)
         else:
             show_nodes(response, memory.workspace.root)
 
@@ -80,11 +80,11 @@ def topic(
         if as_json:
             print_json(response.to_json())
             return
-        show_told(response, memory.workspace.root)
         if query.strip():
             show_hits(query, response, memory.workspace.root)
         else:
             show_mentions(response, memory.workspace.root)
+        show_told(response, memory.workspace.root)
 
 
 @click.command()

@@ -103,9 +103,9 @@ def required_model(settings: Settings) -> LanguageModel:
     model = open_language_model(settings)
     if model is None:
         raise ConfigurationError(
-            'summariser = "model"',
-            "needs a language model, and there is none",
-            "Set language_model, or summariser to extractive.",
+            "language_model",
+            "is none: there is no model that could tell summaries",
+            'Set it in config.toml, and summariser = "model".',
         )
     return model
 

@@ -6,6 +6,7 @@ from sapwood.clock import now_ms
 from sapwood.ingest.followup import routing
 from sapwood.jobs.outcome import Done, Err, Outcome
 from sapwood.store.database import Database
+from sapwood.store.entities import EntityStore
 from sapwood.store.hotness import HotnessStore
 from sapwood.store.identities import IdentityStore
 from sapwood.store.items import ItemStore
@@ -49,7 +50,9 @@ class TopicHandler:
 
 def asked_for(database: Database, name: str) -> None:
     """Somebody has asked for a person or a thing: that counts, and their tree may be worth while by now."""
-    identities = IdentityStore(database)
-    for head in sorted({identities.head(entity_id) for entity_id in identities.resolve(name)}):
+    identities, entities = IdentityStore(database), EntityStore(database)
+    heads = sorted({identities.head(entity_id) for entity_id in identities.resolve(name)})
+    if heads:  # of several of that name, such as a first name that is also written alone, the one of whom most is known
+        head = max(heads, key=lambda h: entities.leaf_count(identities.group([h]), None, None))
         HotnessStore(database).asked(head, now_ms())
         JobStore(database).enqueue([routing(entity_id=head)], now_ms())

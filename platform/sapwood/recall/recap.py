@@ -16,7 +16,7 @@ from sapwood.store.summaries import SummaryStore
 from sapwood.trees import calendar
 from sapwood.trees.digest import GLOBAL, tell_day, tell_part
 from sapwood.trees.summarising import EXTRACTIVE, Extractive
-from sapwood.vault.paths import digest_path
+from sapwood.vault.paths import DAILY
 
 __all__ = ["Recap", "recap", "recap_part"]
 
@@ -51,9 +51,7 @@ class Recap:
 def recap(database: Database, first: date, last: date, zone: tzinfo) -> Recap:
     """Tell a span of local days, both ends included."""
     days, summaries = DayStore(database), SummaryStore(database)
-    told = summaries.ids_by_path(
-        digest_path("%"), fresh=True
-    )  # what has changed since it was told is told from what is there
+    told = summaries.ids_by_path(DAILY, fresh=True)  # what has changed since is told from what there is
     keys = {path.rpartition("/")[2].removesuffix(".md"): summary_id for path, summary_id in told.items()}
     with_data = days.with_data(first.isoformat(), last.isoformat())
     hits: list[RetrievalHit] = []

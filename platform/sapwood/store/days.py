@@ -103,11 +103,15 @@ class DayStore:
 
     def span(self) -> tuple[str, str] | None:
         """The first and the last day of which something is known; None for nothing."""
-        row = self._db.row(
-            "SELECT min(day), max(day) FROM (SELECT day FROM mem_tree_days UNION ALL SELECT substr(content_path, 7, 10) FROM mem_tree_summaries "
-            "WHERE tree_kind = 'global' AND level = 0)"
+        told = (
+            "(SELECT {} (substr(content_path, 7, 10)) FROM mem_tree_summaries WHERE tree_kind = 'global' AND level = 0)"
         )
-        return (str(row[0]), str(row[1])) if row is not None and row[0] else None
+        noted = "(SELECT {} (day) FROM mem_tree_days)"  # each by itself is one look at an index
+        ends = [
+            [day for day in self._db.row(f"SELECT {told.format(which)}, {noted.format(which)}") or () if day]
+            for which in ("min", "max")
+        ]
+        return (min(ends[0]), max(ends[1])) if ends[0] and ends[1] else None
 
     def first(self) -> str | None:
         """The first day of which chunks tell."""

@@ -321,6 +321,7 @@ MIGRATIONS: tuple[str, ...] = (
     """
     CREATE INDEX mem_tree_entity_index_by_time ON mem_tree_entity_index (entity_id, timestamp_ms) WHERE node_kind = 'leaf';
     CREATE INDEX mem_tree_entity_aliases_by_entity ON mem_tree_entity_aliases (entity_id);
+    CREATE INDEX mem_tree_summaries_by_kind ON mem_tree_summaries (tree_kind, level, content_path);
     CREATE INDEX mem_tree_trees_by_root ON mem_tree_trees (root_id);
     CREATE TABLE mem_tree_entity_names (entity_id TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE mem_tree_hotness (

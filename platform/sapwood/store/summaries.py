@@ -120,14 +120,6 @@ class SummaryStore:
         )
         return {row[0]: SummaryRow.of(row) for row in rows}
 
-    def of_tree(self, tree_id: str) -> list[SummaryRow]:
-        """All summaries of a tree, the highest level first, then the newest."""
-        rows = self._db.rows(
-            f"SELECT {_COLUMNS} FROM mem_tree_summaries WHERE tree_id = ? ORDER BY level DESC, time_range_end_ms DESC, id",
-            (tree_id,),
-        )
-        return [SummaryRow.of(row) for row in rows]
-
     def at_paths(self, paths: list[str]) -> list[str]:
         """Ids of the summaries whose files lie at these paths, in their order."""
         rows = self._db.rows(
@@ -136,11 +128,11 @@ class SummaryStore:
         )
         return [row[0] for row in rows]
 
-    def ids_by_path(self, pattern: str, *, fresh: bool = False) -> dict[str, str]:
-        """Ids of the summaries whose files' paths are like a pattern, by path; with `fresh` not those that are stale."""
+    def ids_by_path(self, folder: str, *, fresh: bool = False) -> dict[str, str]:
+        """Ids of the summaries whose files lie in a folder (`daily/`), by path; with `fresh` not those that are stale."""
         rows = self._db.rows(
-            "SELECT content_path, id FROM mem_tree_summaries WHERE content_path LIKE ? AND stale <= ?",
-            (pattern, not fresh),
+            "SELECT content_path, id FROM mem_tree_summaries WHERE content_path >= ?1 AND content_path < ?1 || char(0x10ffff) AND stale <= ?2",
+            (folder, not fresh),
         )
         return dict(rows)
 

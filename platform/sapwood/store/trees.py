@@ -111,10 +111,6 @@ class TreeStore:
         """`active`, or `archived`: what it tells can be read, and nothing comes into it."""
         self._db.run("UPDATE mem_tree_trees SET status = ? WHERE id = ?", (status, tree_id))
 
-    def set_title(self, tree_id: str, title: str) -> None:
-        """It is called so."""
-        self._db.run("UPDATE mem_tree_trees SET title = ? WHERE id = ?", (title, tree_id))
-
     def corrections(self, tree_id: str) -> str:
         """What was corrected in summaries that are no more, for those that come; empty for nothing."""
         return str(self._db.value("SELECT corrections_json FROM mem_tree_trees WHERE id = ?", (tree_id,)) or "")

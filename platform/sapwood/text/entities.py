@@ -84,7 +84,7 @@ have he her here hers him his how however i if in into is it its just last let l
 must my near never new next no nor not now of off ok okay on once one only or other our out over please re second she
 should since so some such sure thank thanks that the their them then there these they this those though three through
 thus to too two under until up us very was we were what when where whether which while who whose why will with would
-yes yet you your hi hello dear best regards cheers sincerely todo note fwd fw""".split()  # noqa: SIM905
+yes yet you your hi hello hey wow oh yeah i'm i've i'll i'd it's that's we're you're they're there's he's she's what's let's don't can't dear best regards cheers sincerely todo note fwd fw""".split()  # noqa: SIM905
 )
 _CALENDAR = frozenset(
     """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
@@ -188,7 +188,7 @@ def _known(text: str, names: Iterable[str]) -> Iterator[Entity]:
 def _capitalised(text: str) -> Iterator[Entity]:
     """Runs of capitalised words. A single one counts only within a sentence, where a capital means something."""
     for match in _NAME.finditer(text):
-        start, words = match.start(), match[0].split(" ")
+        start, words = match.start(), match[0].replace("’", "'").split(" ")
         if len(words) == 1 and words[0].lower() in _NO_SINGLE:
             continue
         opening = _opens_sentence(text, start)
@@ -199,7 +199,7 @@ def _capitalised(text: str) -> Iterator[Entity]:
             words = words[:-1]
         if len(words) == 1 and opening:
             continue
-        surface = " ".join(words).rstrip("'’&-").removesuffix("'s").removesuffix("’s")
+        surface = text[start : start + len(" ".join(words))].rstrip("'’&-").removesuffix("'s").removesuffix("’s")
         if len(surface) < 2 or (len(words) == 1 and surface.isupper() and len(surface) < 3):
             continue
         if _ORGANISATION.search(surface):

@@ -73,6 +73,9 @@ def _parse(text: str, now: datetime) -> Span | None:
     return _written(text, zone)
 
 
+_FULL_HOUR = re.compile(r"\dT\d{2}$")
+
+
 def _written(text: str, zone: tzinfo) -> Span | None:
     """A date or a time that is written out in full."""
     try:
@@ -84,6 +87,8 @@ def _written(text: str, zone: tzinfo) -> Span | None:
         found = parsed.astimezone(zone)
     if found.tzinfo is None:
         found = found.replace(tzinfo=zone)
+    if _FULL_HOUR.search(text):
+        return found, found + timedelta(hours=1)
     if ":" not in text and "：" not in text:
         return _whole(found.date(), found.date(), zone)
     return found, found + timedelta(minutes=1 if not found.second else 0, seconds=1 if found.second else 0)

@@ -33,7 +33,7 @@ from sapwood.trees.seal import merged_mentions, summary_id_of
 from sapwood.trees.sentences import Part
 from sapwood.trees.summarising import Summariser
 from sapwood.vault.chunkfile import body_sha256
-from sapwood.vault.paths import digest_path
+from sapwood.vault.paths import DAILY, digest_path
 from sapwood.workspace import Workspace
 
 __all__ = ["GLOBAL", "Digester", "days_of_chunk", "missed_digests", "place_in_days", "tell_day", "tell_part"]
@@ -67,7 +67,7 @@ def place_in_days(database: Database, item: ItemRow, chunk: ChunkRow, zone: tzin
 def missed_digests(database: Database, zone: tzinfo) -> list[NewJob]:
     """The jobs that tell days which are over and have not been told, and what is above told ones, once it is over too."""
     today = now().astimezone(zone).date()
-    told = {PurePosixPath(path).stem for path in SummaryStore(database).ids_by_path(digest_path("%"))}
+    told = {PurePosixPath(path).stem for path in SummaryStore(database).ids_by_path(DAILY)}
     above = {parent for key in told if (parent := calendar.parent_of(key)) is not None}
     due = sorted(key for key in above - told if calendar.days_of(key)[-1] < today)
     return [digesting(key) for key in [*DayStore(database).untold(today.isoformat(), digest_path("{}")), *due]]

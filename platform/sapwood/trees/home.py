@@ -16,7 +16,7 @@ from sapwood.vault import frontmatter
 from sapwood.vault.chunkfile import body_sha256
 from sapwood.vault.files import write_atomically
 from sapwood.vault.links import link_to
-from sapwood.vault.paths import REPORTS, digest_path, topic_page_path
+from sapwood.vault.paths import DAILY, REPORTS, topic_page_path
 from sapwood.workspace import Workspace
 
 __all__ = ["write_home"]
@@ -56,7 +56,7 @@ def write_home(workspace: Workspace, database: Database) -> None:
 
 def _body(workspace: Workspace, database: Database) -> str:
     lines = ["# Home", ""]
-    keys = [PurePosixPath(path).stem for path in SummaryStore(database).ids_by_path(digest_path("%"))]
+    keys = [PurePosixPath(path).stem for path in SummaryStore(database).ids_by_path(DAILY)]
     days = sorted((key for key in keys if calendar.level_of(key) == 0), reverse=True)[:_DAYS]
     longer = [max(found) for level in (1, 2, 3) if (found := [key for key in keys if calendar.level_of(key) == level])]
     if days:

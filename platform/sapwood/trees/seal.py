@@ -61,17 +61,13 @@ class Sealer:
         database: the calling thread's connection.
         summariser: makes the texts.
         zone: of the days in titles.
-        lane: of the jobs that follow.
     """
 
-    def __init__(
-        self, workspace: Workspace, database: Database, summariser: Summariser, zone: tzinfo, lane: str = "work"
-    ) -> None:
+    def __init__(self, workspace: Workspace, database: Database, summariser: Summariser, zone: tzinfo) -> None:
         self._workspace = workspace
         self._db = database
         self._summariser = summariser
         self._zone = zone
-        self._lane = lane
         self._trees = TreeStore(database)
         self._summaries = SummaryStore(database)
 
@@ -214,14 +210,14 @@ class Sealer:
             target = above if upward and above is not None else level + 1
             self._enqueue(buffer_node(self._trees, tree.tree_id, target, batch[0]))
         if upward and above is not None:
-            self._enqueue([sealing(tree.tree_id, above, upward=True, lane=self._lane)])
+            self._enqueue([sealing(tree.tree_id, above, upward=True)])
 
     def _more(self, tree: TreeRow, level: int, *, upward: bool) -> list[NewJob]:
         """What is to be sealed next on this level, or on the next one."""
         left, tokens = self._trees.held(tree.tree_id, level)
         if upward:
-            return [sealing(tree.tree_id, level if left else level + 1, upward=True, lane=self._lane)]
-        return [sealing(tree.tree_id, level, lane=self._lane)] if should_seal(level, left, tokens) else []
+            return [sealing(tree.tree_id, level if left else level + 1, upward=True)]
+        return [sealing(tree.tree_id, level)] if should_seal(level, left, tokens) else []
 
     def _finish(self, tree: TreeRow, level: int, top: BufferedNode) -> None:
         """One node tells of all. That of a document leaves its tree's buffer for its folder's."""

@@ -35,6 +35,12 @@ _MARKS = re.compile(r"(?<![\w*_])(?:\*{1,3}|_{1,3})(?=\S)|(?<=\S)(?:\*{1,3}|_{1,
 _CITATION = re.compile(r" ?\[\d{1,4}\](?=\s*$)", re.MULTILINE)
 _LIKE_CITATION = re.compile(r"\[(\d{1,4})\](?=\W*$)")
 _NO_WORDS = re.compile(r"[\W\d_]*")
+# What opens or ends a letter: names alone, with or without a greeting.
+_GREETING = re.compile(
+    r"(?:(?:hi|hello|hey|dear|hallo|liebe[rs]?|good (?:morning|evening)|(?:best|kind|warm)(?: regards)?|regards|cheers|thanks|thank you|sincerely|yours)\b[,!. ]*)?"
+    r"(?:(?-i:[A-ZÀ-ÞŠŽČ])[\w'’.-]*(?:,| and| &)?\s*){0,4}[,.!]?|[\u3400-\u9fff]{0,6}(?:您好|你好|各位好|大家好|此致|敬礼|谢谢|祝好)[，,。!！~ ]*",
+    re.IGNORECASE,
+)
 _ADDRESS = re.compile(r"\s*<[^<>]*>$")
 
 
@@ -134,7 +140,10 @@ def sentences_of(parts: list[Part]) -> list[Sentence]:
         place = 0
         for speaker, known, said in _sayings(part):
             opening = True
-            for text in _split(said):
+            texts = list(_split(said))
+            if speaker and any(not _GREETING.fullmatch(text) for text in texts):
+                texts = [text for text in texts if not _GREETING.fullmatch(text)]
+            for text in texts:
                 act = known or (act_of(text) if speaker else Act.SAY)
                 found.append(Sentence(number, place, text, speaker, act, opening))
                 place, opening = place + 1, False

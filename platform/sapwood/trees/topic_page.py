@@ -20,7 +20,7 @@ from sapwood.store.summaries import SummaryStore
 from sapwood.store.trees import TreeRow, TreeStore, tree_id_of
 from sapwood.trees.focus import names_of, passages_naming
 from sapwood.vault import frontmatter
-from sapwood.vault.chunkfile import body_sha256, entity_tags
+from sapwood.vault.chunkfile import body_sha256, entity_tags, without_heading
 from sapwood.vault.files import write_atomically
 from sapwood.vault.links import link_to, plain
 from sapwood.vault.paths import topic_page_path
@@ -165,7 +165,9 @@ def _lately(database: Database, group: list[str], names: list[str], timezone: st
         moment = EntityStore(database).moment_of(chunk_id)
         date = from_ms(moment).astimezone(days).date().isoformat() if moment is not None else "no date"
         rows = passages_naming(database, chunk_id, chunk.shown, names)
-        said = plain(chunk.shown[rows[-1].start : rows[-1].end] if rows else chunk.shown)
+        said = plain(
+            without_heading((chunk.shown[rows[-1].start : rows[-1].end] if rows else chunk.shown).lstrip("\n"))
+        )
         short = said if len(said) <= _SNIPPET else said[:_SNIPPET].rstrip() + " …"
         lines.append(f"- {date} · {link_to(PurePosixPath(chunk.content_path).stem, item.title)}: {short}")
     return ["## Lately", "", *lines, ""] if lines else []

@@ -173,3 +173,12 @@ def read(data: bytes) -> ReadNote:
         kept,
         entities=entities,
     )
+
+
+def without_heading(text: str) -> str:
+    """A message without the lines that say when, by whom and to whom; all of it when it is nothing else."""
+    if text.startswith("## ") and "\n" in text:
+        said = text.partition("\n")[2]
+    else:
+        said = text.partition("\n\n")[2] if text.startswith("---\nFrom: ") else text
+    return said if said.strip() else text

@@ -11,6 +11,7 @@ DECISIONS = ".sapwood/decisions.jsonl"
 FORGOTTEN = ".sapwood/forgotten.jsonl"
 FORGOTTEN_KEY = ".sapwood/forgotten.key"
 REPORTS = "reports"
+DAILY = "daily/"
 OURS = (".sapwood/", ".obsidian/", "raw/", "summaries/", "topics/", "daily/", "reports/", "Home.md")
 SUMMARY_FOLDERS = ("summaries/", "topics/", "daily/")
 
@@ -62,4 +63,4 @@ def topic_page_path(scope: str) -> str:
 
 def digest_path(key: str) -> str:
     """`daily/<day, week, month or year>.md`"""
-    return f"daily/{key}.md"
+    return f"{DAILY}{key}.md"
