@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from tests.conftest import run_command
 from tests.forgetting.test_forget import ENV, _traces, _write
 
@@ -50,4 +51,30 @@ def test_a_killed_purge_is_finished_by_the_same_command(folder: Path, tmp_path: 
     assert not any(
         check["name"].startswith("forgetting")
         for check in run_command("status", "--json", workspace=broken, env=ENV).json["checks"]
+    )
+
+
+@pytest.mark.parametrize("rest", [("forget", "Anna Berg", "--yes", "--purge"), ("forget", "--resume")])
+def test_forgetting_somebody_that_was_interrupted_is_done_to_the_end(
+    folder: Path, workspace: Path, rest: tuple[str, ...]
+) -> None:
+    _write(folder)
+    assert run_command("import", str(folder), "--wait", workspace=workspace, env=ENV).code == 0
+    killed = (
+        "import os; from pathlib import Path; from sapwood.memory import Memory; from sapwood.forgetting.acting import Forgetting\n"
+        "Forgetting.tell_anew = lambda self: os._exit(9)\n"
+        f"with Memory(Path({str(workspace)!r})) as memory: memory.forget('Anna Berg', purge=True)"
+    )
+    assert subprocess.run([sys.executable, "-c", killed], env={**os.environ, **ENV}, check=False).returncode == 9
+    named = [
+        c
+        for c in run_command("status", "--json", workspace=workspace, env=ENV).json["checks"]
+        if c["name"].startswith("forgetting")
+    ]
+    assert len(named) == 1 and "--resume" in named[0]["next_step"]
+    assert run_command(*rest, workspace=workspace, env=ENV).code == 0
+    assert _traces(workspace, "anna berg") == []
+    assert not any(
+        c["name"].startswith("forgetting")
+        for c in run_command("status", "--json", workspace=workspace, env=ENV).json["checks"]
     )

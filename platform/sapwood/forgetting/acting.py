@@ -120,12 +120,16 @@ class Forgetting:
                 marks.append(mark.segment(source, segment))
                 if choice.holds(segment.text):
                     marks.append(mark.unit(segment.text))
-        return [*marks, *(mark.item(issue) for issue in self._failed(choice))]
+        return [*marks, *(mark.item(issue.item_id) for issue in self._failed(choice))]
 
-    def _failed(self, choice: Choice) -> list[str]:
+    def places_of_failed(self, choice: Choice) -> list[str]:
+        """Ids and places of the files that could not be read and whose names are to go."""
+        return [text for issue in self._failed(choice) for text in (issue.item_id, issue.locator) if text]
+
+    def _failed(self, choice: Choice) -> list[Issue]:
         """Items that could not be read, and whose name alone is to go."""
         return [
-            issue.item_id
+            issue
             for issue in ConnectionStore(self._db).issues(limit=-1)
             if any(choice.holds(text) for text in (issue.item_id, issue.locator, issue.message))
             or lies_in(issue, choice.scopes)

@@ -129,6 +129,7 @@ class Forgotten:
                     tuple(map(str, data["marks"])),
                     str(data["state"]),
                     dict(data.get("counts", {})),
+                    data.get("choice"),
                 )
             except (ValueError, KeyError, TypeError):
                 continue
@@ -144,7 +145,9 @@ class Forgotten:
         """What a receipt says has been done: `kept` or `purged`, or with `undone` it is let go of. One that is not `finished` goes on naming
         what it is about."""
         kept = [
-            replace(r, state=state, counts=counts if counts is not None else r.counts, choice=None)
+            replace(
+                r, state=state, counts=counts if counts is not None else r.counts, choice=None if finished else r.choice
+            )
             if r.number == number
             else r
             for r in self.receipts()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sapwood.errors import NotFoundError
 from sapwood.memory.base import OpenWorkspace
 
 if TYPE_CHECKING:
@@ -71,8 +72,15 @@ class Deciding(OpenWorkspace):
         with self.workspace.writer_lock(self.settings.lock_wait_seconds):
             recover(self.workspace, self.database)
             self._scan_vault()  # what was edited by hand is seen first
-            self._finish_forgetting()
+            if self._finish_forgetting() and not self._still_means(target, match):
+                return {"receipt": "", "counts": {}, "purged": purge, "left": []}  # that was it
             return self._forget(*self.to_forget(target, match=match), purge=purge)
+
+    def _still_means(self, target: str | None, match: str | None) -> bool:
+        try:
+            return bool(self.to_forget(target, match=match))
+        except NotFoundError:
+            return False
 
     def _forget(self, choice: Choice, affected: list[Affected], *, purge: bool) -> dict[str, Any]:
         from sapwood.forgetting.acting import Forgetting, holds_any, places_of
@@ -86,6 +94,7 @@ class Deciding(OpenWorkspace):
         left: list[str] = []
         if affected or choice.scopes or purge:
             forgetting = Forgetting(self.workspace, self.database, self.zone, self.settings.owner)
+            places += forgetting.places_of_failed(choice)
             outcome = forgetting.forget(choice, affected, keep=not purge)
             number, counts = outcome.number, outcome.counts
         if purge:
@@ -93,17 +102,19 @@ class Deciding(OpenWorkspace):
         left += still_there(self.workspace, self.database, holds, only_notes=not purge)
         return {"receipt": number, "counts": counts, "purged": purge, "left": left}
 
-    def _finish_forgetting(self) -> None:
-        """What was interrupted is done to the end. The caller holds the writer lock."""
+    def _finish_forgetting(self) -> int:
+        """What was interrupted is done to the end; how many receipts. The caller holds the writer lock."""
         from sapwood.forgetting.choosing import Choice, affected_items
         from sapwood.ingest.forgotten import Forgotten
 
-        for receipt in list(Forgotten(self.workspace).receipts()):
-            if receipt.state == "begun" and receipt.choice is not None:
-                choice = Choice.from_json(receipt.choice)
-                keep = bool(receipt.choice.get("keep"))
-                self._forget(choice, list(affected_items(self.database, choice)), purge=not keep)
-                Forgotten(self.workspace).settle(receipt.number, "kept" if keep else "purged")
+        begun = [r for r in Forgotten(self.workspace).receipts() if r.state == "begun" and r.choice is not None]
+        for receipt in begun:
+            assert receipt.choice is not None
+            choice = Choice.from_json(receipt.choice)
+            keep = bool(receipt.choice.get("keep"))
+            self._forget(choice, list(affected_items(self.database, choice)), purge=not keep)
+            Forgotten(self.workspace).settle(receipt.number, "kept" if keep else "purged")
+        return len(begun)
 
     def finish_forgetting(self) -> None:
         """Do to the end what was interrupted."""
