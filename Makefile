@@ -46,6 +46,7 @@ docs: venv
 	$(BIN)/python docs/generate.py
 
 bench: venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r tests/bench/requirements.txt
 	$(BIN)/python -m tests.bench
 
 lock:

@@ -28,6 +28,7 @@ from tests.bench import (
     reimport,
     retrieval,
     searching,
+    summaries,
     trees,
 )
 
@@ -219,6 +220,41 @@ def _trees() -> list[str]:
     ]
 
 
+def _summaries() -> list[str]:
+    r = summaries.run()
+    lines: list[str] = []
+    if r["rouge"]:
+        lines += [
+            "ROUGE-1, -2 and -L of summaries as long as the reference, on the half of the data that the choice of sentences was not tuned on:",
+            "",
+        ]
+        lines += ["| | lead | random | TextRank | Sapwood |", "|---|---|---|---|---|"]
+        for name, methods in r["rouge"].items():
+            cells = (
+                " / ".join(f"{value:.3f}" for value in methods[method])
+                for method in ("lead", "random", "TextRank", "Sapwood")
+            )
+            lines.append(f"| {name} | {' | '.join(cells)} |")
+        lines.append("")
+    if found := r["faithfulness"]:
+        lines += [
+            f"{found['summaries']} summaries as a seal makes them: at most {found['longest_share']:.2f} of their input's tokens (1.0 is allowed), "
+            f"**{found['unsupported']}** names or numbers that do not stand in it.", "",
+        ]  # fmt: skip
+    if r["questions"]:
+        lines += ["| recall@10 | questions | plain search | asked of the person or meeting |", "|---|---|---|---|"]
+        lines += [
+            f"| {name} | {row['questions']} | {row['plain']:.3f} | {row['asked']:.3f} |"
+            for name, row in r["questions"].items()
+        ]
+        lines += [
+            "",
+            "Both people are named in every chunk of LoCoMo, so that asking one of them leaves nothing out.",
+            "",
+        ]
+    return lines or _MISSING
+
+
 def _redaction() -> list[str]:
     r = redaction.run()
     lines = [f"{r['planted']} planted secrets of twelve shapes in five surroundings: **{r['left']}** left.", ""]
@@ -233,7 +269,7 @@ _PARTS: dict[str, tuple[str, Callable[[], list[str]]]] = {
     "reimport": ("Unchanged files", _reimport), "parsing": ("Parsing", _parsing), "recoll": ("Beside Recoll", _recoll),
     "queue": ("Queue", _queue), "extraction": ("Extraction", _extraction), "embedding": ("Embedding", _embedding),
     "searching": ("Search", _searching), "retrieval": ("Retrieval", _retrieval), "meaning": ("Questions without a common word", _meaning),
-    "trees": ("Trees", _trees), "redaction": ("Redaction", _redaction), "idle": ("Idle", _idle),
+    "trees": ("Trees", _trees), "summaries": ("Summaries", _summaries), "redaction": ("Redaction", _redaction), "idle": ("Idle", _idle),
 }  # fmt: skip
 
 
