@@ -139,6 +139,22 @@ def test_an_edit_that_nobody_has_looked_at_yet_is_not_overwritten(
     assert "**Valve**: As everybody knows: " in _summary(sapwood)["content"]
 
 
+def test_personal_numbers_are_cut_out_of_an_edit_that_a_worker_finds_first(
+    sapwood: Sapwood, folder: Path, workspace: Path
+) -> None:
+    personal = {**ENV, "SAPWOOD_REDACT_PERSONAL": "true"}
+    _write_notes(folder, 10)
+    _import(sapwood, folder)
+    (folder / "04-harbour.md").write_text(
+        f"# Harbour\n\n{_note('harbour', 4)}\nIt was closed for a year.\n", encoding="utf-8"
+    )
+    assert sapwood("import", str(folder), env=personal).code == 0
+    _edit(workspace, _stale(workspace), "**Valve**: ", "**Valve**: 11010519491231002X says: ")
+    assert sapwood("work", "--drain", env=personal).code == 0
+    told = _summary(sapwood)["content"]
+    assert "says: " in told and "11010519491231002X" not in told
+
+
 def _stale(workspace: Path) -> dict[str, str]:
     with Memory(workspace) as memory:
         (path,) = memory.database.row("SELECT content_path FROM mem_tree_summaries WHERE stale") or ("",)

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import PurePosixPath
 
 from sapwood.clock import now, now_ms, zone
-from sapwood.config import load_settings
+from sapwood.config import Settings, load_settings
 from sapwood.ingest.followup import appending, flushing, resealing, retelling, routing, sealing, sweeping
 from sapwood.jobs.outcome import Done, Err, Outcome
 from sapwood.pipeline.retell import BY_MODEL, Reteller
@@ -57,6 +57,7 @@ class SealHandler:
     def __call__(self, job: JobRow, database: Database) -> Outcome:
         """One summary a job; the next one is put in with this one's end."""
         remove_leftovers(self._workspace, database)
+        settings = load_settings(self._workspace.config_file)
         payload = job.payload
         if payload.get("retell"):
             return self._reteller(database)
@@ -64,30 +65,29 @@ class SealHandler:
             tree_id, level = str(payload["tree_id"]), int(payload["level"])
             if TreeStore(database).tree(tree_id) is None:
                 return Done()
-            sealer = open_sealer(self._workspace, database)
+            sealer = open_sealer(self._workspace, database, settings)
             write = sealer.seal(tree_id, level, upward=bool(payload.get("upward")), force=bool(payload.get("force")))
-            return Done(_then(self._workspace, database, write))
+            return Done(_then(settings, database, write))
         old = SummaryStore(database).next_stale()
         if old is None:
             return Done()
-        if take_in_one(
-            self._workspace, database, old
-        ):  # a person has just written into the file that would be replaced
+        # A person may just have written into the file that would be replaced.
+        if take_in_one(self._workspace, database, old, personal=settings.redact_personal):
             old = SummaryStore(database).get(old.summary_id) or old
         if old.tree_kind == GLOBAL:
-            write = open_digester(self._workspace, database).retell(PurePosixPath(old.path).stem)
+            write = open_digester(self._workspace, database, settings).retell(PurePosixPath(old.path).stem)
         else:
-            write = open_sealer(self._workspace, database).reseal(old)
-        return Done(_then(self._workspace, database, write, resealing(job.lane)))
+            write = open_sealer(self._workspace, database, settings).reseal(old)
+        return Done(_then(settings, database, write, resealing(job.lane)))
 
     def close(self) -> None:
         """Let go of the model."""
         self._reteller.close()
 
 
-def _then(workspace: Workspace, database: Database, write: Callable[[], None], *jobs: NewJob) -> Callable[[], None]:
+def _then(settings: Settings, database: Database, write: Callable[[], None], *jobs: NewJob) -> Callable[[], None]:
     """Write, and put in what follows: a model that tells it anew, if the settings ask for one."""
-    asked = [retelling()] if load_settings(workspace.config_file).summariser == BY_MODEL else []
+    asked = [retelling()] if settings.summariser == BY_MODEL else []
 
     def both() -> None:
         write()
@@ -96,13 +96,8 @@ def _then(workspace: Workspace, database: Database, write: Callable[[], None], *
     return both
 
 
-def _personal(workspace: Workspace) -> bool:
-    return load_settings(workspace.config_file).redact_personal
-
-
-def open_sealer(workspace: Workspace, database: Database) -> Sealer:
+def open_sealer(workspace: Workspace, database: Database, settings: Settings) -> Sealer:
     """The sealer that the settings ask for."""
-    settings = load_settings(workspace.config_file)
     return Sealer(workspace, database, Extractive(), zone(settings.timezone))
 
 
@@ -115,19 +110,19 @@ class DigestHandler:
     def __call__(self, job: JobRow, database: Database) -> Outcome:
         """One period a job."""
         remove_leftovers(self._workspace, database)
+        settings = load_settings(self._workspace.config_file)
         told = SummaryStore(database).of_period(str(job.payload["period"]))
         if told is not None:
-            take_in_one(self._workspace, database, told, personal=_personal(self._workspace))
+            take_in_one(self._workspace, database, told, personal=settings.redact_personal)
         try:
-            write = open_digester(self._workspace, database).digest(str(job.payload["period"]))
+            write = open_digester(self._workspace, database, settings).digest(str(job.payload["period"]))
         except ValueError as error:
             return Err(f"digest_daily: {error}", retryable=False)
-        return Done(_then(self._workspace, database, write))
+        return Done(_then(settings, database, write))
 
 
-def open_digester(workspace: Workspace, database: Database) -> Digester:
+def open_digester(workspace: Workspace, database: Database, settings: Settings) -> Digester:
     """The digester that the settings ask for."""
-    settings = load_settings(workspace.config_file)
     return Digester(workspace, database, Extractive(), zone(settings.timezone))
 
 
