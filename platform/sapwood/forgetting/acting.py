@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import PurePosixPath
 from typing import Any
 
 from sapwood.clock import iso_z, now, now_ms
-from sapwood.forgetting.choosing import Affected, Choice, clues_to, source_of, without_units
+from sapwood.forgetting.choosing import Affected, Choice, Traces, failed_of, source_of, without_units
 from sapwood.ingest import decisions
 from sapwood.ingest.commit import Writer, remove_files
 from sapwood.ingest.cutting import normal
@@ -24,7 +24,7 @@ from sapwood.ingest.forgotten import Forgotten
 from sapwood.ingest.notes import manifest_text
 from sapwood.jobs.outcome import Superseded
 from sapwood.sdk.sources import Kind
-from sapwood.store.connections import ConnectionStore, Issue
+from sapwood.store.connections import Issue
 from sapwood.store.database import Database
 from sapwood.store.forgetting import ForgettingStore
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
@@ -42,7 +42,7 @@ from sapwood.trees.topics import TOPIC, TopicTrees
 from sapwood.vault.files import write_atomically
 from sapwood.workspace import Workspace
 
-__all__ = ["KEPT", "Forgetting", "Outcome", "holds_any", "places_of"]
+__all__ = ["KEPT", "Forgetting", "Outcome"]
 
 _CONTENT = 20  # letters of an item that is known again by what it says
 KEPT = "trash/forgotten"
@@ -51,10 +51,11 @@ KEPT = "trash/forgotten"
 
 @dataclass(slots=True)
 class Outcome:
-    """What went: the receipt's number, and how much of what."""
+    """What went: the receipt's number, how much of what, and by what it is known again."""
 
     number: str
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int]
+    traces: Traces
 
 
 class Forgetting:
@@ -77,35 +78,38 @@ class Forgetting:
 
     def forget(self, choice: Choice, affected: list[Affected], *, keep: bool) -> Outcome:
         """Take out all of this; `keep` puts what goes aside first, so that it can be brought back."""
-        outcome = Outcome(secrets.token_hex(4), _counts(affected))
-        marks = self._marks(choice, affected)
+        failed = failed_of(self._db, choice)
+        traces = Traces.of(choice, affected, failed)
+        outcome = Outcome(secrets.token_hex(4), _counts(affected), traces)
+        marks = self._marks(choice, affected, failed)
+        waiting = self._items.conflicts()
         if keep:
-            put_aside(self._workspace, self._db, outcome.number, choice, affected)
+            put_aside(self._workspace, self._db, outcome.number, traces, affected)
         self._forgotten.add(outcome.number, marks, {**choice.to_json(), "keep": keep})
-        self._drop_corrections(choice, affected)
-        edits: list[tuple[Affected, list[tuple[str, str, str, str]]]] = []
+        self._drop_corrections(traces, affected)
+        partly: list[Affected] = []
         for one in affected:
             writer = self._writer(one.item)
             if one.whole or one.cut.source is None:
                 writer.remove(one.item.item_id)
             else:
-                edits.append((one, [c for c in self._items.conflicts() if c[1] == one.item.item_id]))
+                partly.append(one)
                 if not one.cut.is_whole:
                     writer.store(one.cut.source)
             if writer.full:
                 writer.flush()
         for writer in self._writers.values():
             writer.flush()
-        for one, waiting in edits:
-            self._keep_edits(choice, one, waiting)
-        self._forget_the_rest(choice, affected)
+        for one in partly:
+            self._keep_edits(choice, one, [edit for edit in waiting if edit[1] == one.item.item_id])
+        self._forget_the_rest(traces)
         self.tell_anew()
         self._forgotten.settle(outcome.number, "kept" if keep else "begun", outcome.counts, finished=keep)
         return outcome
 
     # -- before ---------------------------------------------------------------------------------------------------------
 
-    def _marks(self, choice: Choice, affected: Iterable[Affected]) -> list[str]:
+    def _marks(self, choice: Choice, affected: Iterable[Affected], failed: Iterable[Issue]) -> list[str]:
         self._forgotten.ensure_key()
         mark = self._forgotten
         marks = [mark.source(scope) for scope in choice.scopes]
@@ -120,24 +124,11 @@ class Forgetting:
                 marks.append(mark.segment(source, segment))
                 if choice.holds(segment.text):
                     marks.append(mark.unit(segment.text))
-        return [*marks, *(mark.item(issue.item_id) for issue in self._failed(choice))]
-
-    def places_of_failed(self, choice: Choice) -> list[str]:
-        """Ids and places of the files that could not be read and whose names are to go."""
-        return [text for issue in self._failed(choice) for text in (issue.item_id, issue.locator) if text]
-
-    def _failed(self, choice: Choice) -> list[Issue]:
-        """Items that could not be read, and whose name alone is to go."""
-        return [
-            issue
-            for issue in ConnectionStore(self._db).issues(limit=-1)
-            if any(choice.holds(text) for text in (issue.item_id, issue.locator, issue.message))
-            or lies_in(issue, choice.scopes)
-        ]
+        return [*marks, *(mark.item(issue.item_id) for issue in failed)]
 
     def _writer(self, item: ItemRow) -> Writer:
         if item.connection_id not in self._writers:
-            connection = ForgettingStore(self._db).connection_of(item.item_no)
+            connection = (item.connection_id, *VaultFiles(self._db).connection_of(item.connection_id))
             self._writers[item.connection_id] = Writer(
                 self._workspace, self._db, connection, zone=self._zone, owner=self._owner
             )
@@ -188,38 +179,37 @@ class Forgetting:
 
     # -- what tells of it ---------------------------------------------------------------------------------------------------
 
-    def _forget_the_rest(self, choice: Choice, affected: list[Affected]) -> None:
-        holds = holds_any(choice, places_of(affected), clues_to(affected))
+    def _forget_the_rest(self, traces: Traces) -> None:
+        holds = traces.hold
         with self._db.transaction():
             for tree in TreeStore(self._db).trees(TOPIC):
-                if tree.scope in choice.entity_ids or holds(tree.scope) or holds(tree.title):
+                if tree.scope in traces.choice.entity_ids or holds(tree.scope) or holds(tree.title):
                     TopicTrees(self._db).remove(tree)
             summaries = SummaryStore(self._db)
             for summary in summaries.all():
                 if holds(summary.body) or holds(summary.title):
                     summaries.set_stale(summary.summary_id)
             store = ForgettingStore(self._db)
-            store.scrub(holds, choice.scopes)
+            store.scrub(holds)
             store.drop_unnamed_people()
             self._drop_idle_trees()
         decisions.forget_lines(self._workspace, holds)
         remove_files(self._workspace, self._items)
 
-    def _drop_corrections(self, choice: Choice, affected: list[Affected]) -> None:
+    def _drop_corrections(self, traces: Traces, affected: list[Affected]) -> None:
         """What the user said in summaries about what goes, while it is still known what that was about."""
-        holds = holds_any(choice, places_of(affected), clues_to(affected))
         gone = {chunk.chunk_id for one in affected if one.whole for chunk in one.chunks}
         summaries, trees = SummaryStore(self._db), TreeStore(self._db)
         with self._db.transaction():
             for summary in summaries.all():
                 if summary.corrections:
-                    left = Corrections.of(summary.corrections).without(holds, gone).to_text()
+                    left = Corrections.of(summary.corrections).without(traces.hold, gone).to_text()
                     if left != summary.corrections:
                         summaries.set_corrections(summary.summary_id, left)
                         summaries.set_stale(summary.summary_id)
             for tree in trees.trees():
                 if waiting := trees.corrections(tree.tree_id):
-                    trees.set_corrections(tree.tree_id, Corrections.of(waiting).without(holds, gone).to_text())
+                    trees.set_corrections(tree.tree_id, Corrections.of(waiting).without(traces.hold, gone).to_text())
 
     def _drop_idle_trees(self) -> None:
         for tree_id in ForgettingStore(self._db).idle_trees():
@@ -250,19 +240,18 @@ class Forgetting:
         write_home(self._workspace, self._db)
 
 
-def put_aside(workspace: Workspace, database: Database, number: str, choice: Choice, affected: list[Affected]) -> None:
+def put_aside(workspace: Workspace, database: Database, number: str, traces: Traces, affected: list[Affected]) -> None:
     """Keep what goes, for as long as it can be brought back: items, edits, decisions, and pages of topics."""
     item_ids = {one.item.item_id for one in affected}
-    holds = holds_any(choice, places_of(affected), clues_to(affected))
     pages = {
         path.name: text
         for path in sorted((workspace.vault / "topics").glob("*.md"))
-        if holds(text := path.read_text(encoding="utf-8", errors="replace")) or choice.scopes
+        if traces.hold(text := path.read_text(encoding="utf-8", errors="replace")) or traces.choice.scopes
     }
     data = {
-        "receipt": number, "at": iso_z(now()), "choice": choice.to_json(), "places": places_of(affected), "clues": list(clues_to(affected)),
+        "receipt": number, "at": iso_z(now()), "choice": traces.choice.to_json(), "places": sorted(traces.places), "clues": list(traces.clues),
         "items": [_saved(database, one) for one in affected],
-        "decisions": [line for line in decisions.read(workspace) if line.get("item_id") in item_ids or decisions.speaks(line, holds)],
+        "decisions": [line for line in decisions.read(workspace) if line.get("item_id") in item_ids or decisions.speaks(line, traces.hold)],
         "waiting": [list(row) for row in ItemStore(database).conflicts() if row[1] in item_ids],
         "pages": pages,
     }  # fmt: skip
@@ -276,34 +265,6 @@ def _saved(database: Database, one: Affected) -> dict[str, Any]:
         "originals": [chunk.original for chunk in one.chunks],
         "edits": {chunk.chunk_id: chunk.edited for chunk in one.chunks if chunk.edited is not None},
     }
-
-
-def lies_in(issue: Issue, scopes: Iterable[str]) -> bool:
-    """True for a file that could not be read and lies in one of these folders."""
-    owner = ":".join(issue.item_id.split(":", 2)[:2])
-    return any(
-        scope == f"{owner}:/" or (scope.endswith("/") and f"{owner}:{issue.locator}".startswith(scope))
-        for scope in scopes
-    )
-
-
-def places_of(affected: Iterable[Affected]) -> list[str]:
-    """Ids and places of the items that go as a whole."""
-    return sorted({text for one in affected if one.whole for text in (one.item.item_id, one.item.locator) if text})
-
-
-def holds_any(choice: Choice, places: Iterable[str], clues: Sequence[str]) -> Callable[[str], bool]:
-    """True for a text that holds what is to go: the texts and names of the choice, the paragraphs of an item that goes as a whole
-    (`clues`), or that is its id, its place or its source."""
-    named = {*places, *choice.scopes}
-
-    def holds(text: str) -> bool:
-        if choice.holds(text) or text in named:
-            return True
-        folded = normal(text) if clues else ""
-        return any(clue in folded for clue in clues)
-
-    return holds
 
 
 def _counts(affected: list[Affected]) -> dict[str, int]:

@@ -9,19 +9,20 @@ from typing import Any
 from sapwood.clock import from_ms
 from sapwood.errors import ConfigurationError, NotFoundError
 from sapwood.ingest.cutting import Cut, normal, scopes_of, units, without
-from sapwood.ingest.prepare import segments_from_rows
+from sapwood.ingest.prepare import stored_segments
 from sapwood.recall.trees import fetch_nodes
-from sapwood.sdk.sources import CanonicalisedSource, DateSource, Fingerprint, Kind, Metadata, Segment, unescape
-from sapwood.store.connections import ConnectionStore
+from sapwood.sdk.sources import CanonicalisedSource, DateSource, Fingerprint, Kind, Metadata, Segment
+from sapwood.store.connections import ConnectionStore, Issue
 from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore
-from sapwood.store.forgetting import ForgettingStore
 from sapwood.store.identities import IdentityStore
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
 from sapwood.store.trees import TreeRow, TreeStore
+from sapwood.store.vaultfiles import VaultFiles
+from sapwood.text.entities import occurrences
 from sapwood.text.fold import CJK
 
-__all__ = ["Affected", "Choice", "affected_items", "choose", "clues_to", "source_of", "without_units"]
+__all__ = ["Affected", "Choice", "Traces", "affected_items", "choose", "failed_of", "source_of", "without_units"]
 
 _SHORTEST = 2
 _CLUE = 24  # letters of a paragraph by which it is known again
@@ -66,13 +67,8 @@ class Choice:
 
 def _by_itself(name: str, text: str) -> bool:
     """True where a name is not the inside of a longer word; Chinese has no such borders."""
-    at = text.find(name)
-    while at >= 0:
-        before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
-        if not (_joins(name[0], before) or _joins(name[-1], after)):
-            return True
-        at = text.find(name, at + 1)
-    return False
+    ends = ((text[at - 1 : at], text[at + len(name) : at + len(name) + 1]) for at in occurrences(name, text))
+    return any(not (_joins(name[0], before) or _joins(name[-1], after)) for before, after in ends)
 
 
 def _joins(edge: str, beside: str) -> bool:
@@ -180,13 +176,13 @@ def _exactly(trees: list[TreeRow], name: str) -> list[TreeRow]:
 
 def affected_items(database: Database, choice: Choice) -> Iterator[Affected]:
     """Every item of which something goes, one by one; all texts of all items are read for it."""
-    items, store = ItemStore(database), ForgettingStore(database)
-    numbers = store.items_of(list(choice.item_ids)) if choice.item_ids else store.item_numbers()
-    for item_no in numbers:
-        item = items.by_number(item_no)
-        if item is None:
-            continue
-        chunks = items.chunks(item_no)
+    items = ItemStore(database)
+    if choice.item_ids:
+        chosen = map(items.find, sorted(choice.item_ids))
+    else:
+        chosen = map(items.by_number, VaultFiles(database).all_numbers())
+    for item in filter(None, chosen):
+        chunks = items.chunks(item.item_no)
         source = source_of(item, chunks)
         found = _look_at(choice, item, chunks, source)
         if found is not None:
@@ -233,22 +229,56 @@ def without_units(choice: Choice, text: str) -> str:
     return "".join(piece for piece in units(text) if not choice.holds(piece))
 
 
-def clues_to(affected: Iterable[Affected]) -> tuple[str, ...]:
-    """Normal forms of the paragraphs of items that go as a whole: by these what is left of them is known again."""
-    found: dict[str, None] = {}
-    for one in affected:
-        if one.whole:
-            for chunk in one.chunks:
-                for text in (chunk.original, chunk.edited or ""):
-                    found |= dict.fromkeys(clue for piece in units(text) if len(clue := normal(piece)) >= _CLUE)
-    return tuple(found)
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """By what something that goes is known again wherever it was left: the choice, ids and places of items that go as a whole and of files
+    that could not be read (`places`), and normal forms of those items' paragraphs (`clues`)."""
+
+    choice: Choice
+    places: frozenset[str]
+    clues: tuple[str, ...]
+
+    @classmethod
+    def of(cls, choice: Choice, affected: Iterable[Affected], failed: Iterable[Issue]) -> Traces:
+        """Of all that goes."""
+        whole = [one for one in affected if one.whole]
+        named = [(one.item.item_id, one.item.locator) for one in whole] + [(i.item_id, i.locator) for i in failed]
+        return cls(choice, frozenset(text for pair in named for text in pair if text), _clues_to(whole))
+
+    def hold(self, text: str) -> bool:
+        """True for a text that holds some of it, or that is an id, a place or a source of it."""
+        if self.choice.holds(text) or text in self.places or text in self.choice.scopes:
+            return True
+        folded = normal(text) if self.clues else ""
+        return any(clue in folded for clue in self.clues)
+
+
+def failed_of(database: Database, choice: Choice) -> list[Issue]:
+    """Items that could not be read, and whose name alone is to go."""
+    return [
+        issue
+        for issue in ConnectionStore(database).issues(limit=-1)
+        if any(choice.holds(text) for text in (issue.item_id, issue.locator, issue.message))
+        or _lies_in(issue, choice.scopes)
+    ]
+
+
+def _lies_in(issue: Issue, scopes: Iterable[str]) -> bool:
+    """True for a file that could not be read and lies in one of these folders."""
+    owner = ":".join(issue.item_id.split(":", 2)[:2])
+    return any(
+        scope == f"{owner}:/" or (scope.endswith("/") and f"{owner}:{issue.locator}".startswith(scope))
+        for scope in scopes
+    )
+
+
+def _clues_to(whole: Iterable[Affected]) -> tuple[str, ...]:
+    texts = (text for one in whole for chunk in one.chunks for text in (chunk.original, chunk.edited or ""))
+    return tuple(dict.fromkeys(clue for text in texts for piece in units(text) if len(clue := normal(piece)) >= _CLUE))
 
 
 def source_of(item: ItemRow, chunks: list[ChunkRow]) -> CanonicalisedSource:
     """An item as it came in, out of its rows: the original texts, without what the user made of them."""
-    text = "".join(c.original[len(c.prefix) : len(c.original) - len(c.suffix) or None] for c in chunks)
-    kind = Kind(item.kind)
-    segments = tuple(replace(s, text=unescape(kind, s.text)) for s in segments_from_rows(item.segments, text)[0])
     said = from_ms(item.timestamp_ms) if item.timestamp_ms is not None else None
     mark = Fingerprint(item.locator, item.size, item.mtime_ns, item.digest) if item.locator else None
     metadata = replace(
@@ -259,4 +289,6 @@ def source_of(item: ItemRow, chunks: list[ChunkRow]) -> CanonicalisedSource:
         final=item.final,
         fingerprint=mark,
     )
-    return CanonicalisedSource(item.item_id, item.source_id, item.scope, kind, item.title, segments, metadata)
+    return CanonicalisedSource(
+        item.item_id, item.source_id, item.scope, Kind(item.kind), item.title, stored_segments(item, chunks), metadata
+    )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from sapwood.forgetting.acting import KEPT
+from sapwood.forgetting.choosing import Traces
 from sapwood.ingest.forgotten import Forgotten
 from sapwood.store.database import Database
 from sapwood.store.forgetting import ForgettingStore
@@ -23,16 +24,16 @@ _DATABASES = (".db", ".db-wal", ".db-shm", ".lock")
 _LONGEST = 64 * 1024 * 1024  # bytes of a file that is looked through
 
 
-def purge(workspace: Workspace, database: Database, number: str, holds: Holds, places: Iterable[str]) -> list[str]:
+def purge(workspace: Workspace, database: Database, number: str, traces: Traces) -> list[str]:
     """Wipe what a receipt's things left on the disk; what could not be wiped, as sentences.
 
     Args:
         workspace, database: where from.
         number: the receipt.
-        holds: true for a text that holds what is to go.
-        places: ids and places of items that went as a whole: lines of logs and reports that name one go too.
+        traces: by what they are known again. Lines of logs and reports go that only name a place, too.
     """
-    named = [re.compile(rf"(?<![\w./-]){re.escape(place)}(?![\w/-])") for place in places if place]
+    holds = traces.hold
+    named = [re.compile(rf"(?<![\w./-]){re.escape(place)}(?![\w/-])") for place in traces.places]
 
     def names_one(line: str) -> bool:
         return holds(line) or any(pattern.search(line) for pattern in named)

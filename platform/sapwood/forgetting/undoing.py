@@ -10,8 +10,8 @@ from typing import Any
 
 from sapwood.clock import now, now_ms
 from sapwood.errors import NotFoundError
-from sapwood.forgetting.acting import KEPT, holds_any
-from sapwood.forgetting.choosing import Choice, source_of
+from sapwood.forgetting.acting import KEPT
+from sapwood.forgetting.choosing import Choice, Traces, source_of
 from sapwood.forgetting.purging import purge, still_there
 from sapwood.ingest import decisions
 from sapwood.ingest.commit import Writer
@@ -160,10 +160,10 @@ def purge_receipt(workspace: Workspace, database: Database, number: str) -> list
     data = _read(_file(workspace, number))
     if data is None:
         raise NotFoundError(number, "nothing is kept of that receipt", "`sapwood forget --list` shows what is.")
-    choice, clues = Choice.from_json(data["choice"]), list(map(str, data["clues"]))
-    holds = holds_any(choice, data["places"], clues)
-    left = purge(workspace, database, number, holds, data["places"])
-    return left + still_there(workspace, database, holds)
+    traces = Traces(
+        Choice.from_json(data["choice"]), frozenset(map(str, data["places"])), tuple(map(str, data["clues"]))
+    )
+    return purge(workspace, database, number, traces) + still_there(workspace, database, traces.hold)
 
 
 def purge_due(workspace: Workspace, database: Database, days: int) -> int:

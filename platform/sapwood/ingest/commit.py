@@ -17,9 +17,18 @@ from sapwood.ingest.clean import clean
 from sapwood.ingest.followup import followups
 from sapwood.ingest.forgotten import Forgotten
 from sapwood.ingest.notes import PREVIEW, chunk_text, manifest_text
-from sapwood.ingest.prepare import ItemView, PreparedChunk, PreparedItem, dump, prepare, segments_from_rows
+from sapwood.ingest.prepare import (
+    ItemView,
+    PreparedChunk,
+    PreparedItem,
+    dump,
+    original_text,
+    prepare,
+    segments_from_rows,
+    stored_segments,
+)
 from sapwood.ingest.score import fast_score
-from sapwood.sdk.sources import CanonicalisedSource, DateSource, Kind, Metadata, Segment, unescape
+from sapwood.sdk.sources import CanonicalisedSource, DateSource, Kind, Metadata, Segment
 from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore
 from sapwood.store.identities import IdentityStore
@@ -88,7 +97,7 @@ class Writer:
         self._zone = zone
         self._owner = owner
         self._redaction = Redaction(personal)
-        self._forgotten = Forgotten(workspace)
+        self.forgotten = Forgotten(workspace)
         self._items = ItemStore(database)
         self._plans: dict[str, _Plan] = {}
         self._removals: dict[str, ItemRow] = {}
@@ -116,9 +125,9 @@ class Writer:
             self._touch(old, source, redaction)
             return Stored(item_id, "unchanged", old.title, 0)
         source = clean(source, redaction, self._owner)
-        if self._forgotten:
-            kept = self._forgotten.kept_of(source)
-            if kept is None and source.metadata.merge and not self._forgotten.has_item(item_id) and old:
+        if self.forgotten:
+            kept = self.forgotten.kept_of(source)
+            if kept is None and source.metadata.merge and not self.forgotten.has_item(item_id) and old:
                 kept = replace(source, segments=())  # what it takes away is taken away all the same
             if kept is None:
                 if not source.metadata.merge:
@@ -275,12 +284,7 @@ class Writer:
         """The stored segments with those of `source` added, replaced or removed; the order of times, then of arrival."""
         segments: dict[str, Segment] = {}
         if old:
-            text = "".join(
-                c.original[len(c.prefix) : len(c.original) - len(c.suffix) or None]
-                for c in self._items.chunks(old.item_no)
-            )
-            for stored in segments_from_rows(old.segments, text)[0]:
-                segments[stored.native_id] = replace(stored, text=unescape(source.kind, stored.text))
+            segments = {stored.native_id: stored for stored in stored_segments(old, self._items.chunks(old.item_no))}
         for native_id in source.metadata.removed_segments:
             segments.pop(native_id, None)
         for new in source.segments:
@@ -391,7 +395,6 @@ def item_view(item: ItemRow, chunks: list[ChunkRow], zone: tzinfo) -> ItemView:
     from sapwood.ingest.passages import is_dialogue
 
     segments, spans = segments_from_rows(item.segments, None)
-    text = "".join(c.original[len(c.prefix) : len(c.original) - len(c.suffix) or None] for c in chunks)
     kind = Kind(item.kind)
     return ItemView(
         kind,
@@ -400,7 +403,7 @@ def item_view(item: ItemRow, chunks: list[ChunkRow], zone: tzinfo) -> ItemView:
         spans,
         item.timestamp_ms,
         DateSource(item.date_source),
-        kind is Kind.DOCUMENT and is_dialogue(text),
+        kind is Kind.DOCUMENT and is_dialogue(original_text(chunks)),
         zone,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import Any
@@ -12,8 +13,8 @@ from typing import Any
 from sapwood.clock import from_ms, to_ms
 from sapwood.ingest.chunker import chunk, covered, pages_of
 from sapwood.ingest.passages import is_dialogue, passage_text, split, text_hash
-from sapwood.sdk.sources import CanonicalisedSource, DateSource, Kind, Segment, Span, render
-from sapwood.store.items import ChunkRow
+from sapwood.sdk.sources import CanonicalisedSource, DateSource, Kind, Segment, Span, render, unescape
+from sapwood.store.items import ChunkRow, ItemRow
 from sapwood.text.dates import date_words
 from sapwood.text.fold import index_text
 from sapwood.text.tokens import encoder
@@ -257,6 +258,18 @@ def segments_from_rows(rows: list[list[Any]], text: str | None) -> tuple[tuple[S
         for r in rows
     )
     return segments, [Span(*r[6:10]) for r in rows]
+
+
+def original_text(chunks: Iterable[ChunkRow]) -> str:
+    """An item's text as it came in, out of its chunks: without what the user made of them."""
+    return "".join(c.original[len(c.prefix) : len(c.original) - len(c.suffix) or None] for c in chunks)
+
+
+def stored_segments(item: ItemRow, chunks: Iterable[ChunkRow]) -> tuple[Segment, ...]:
+    """The segments of a stored item with their texts, as their authors wrote them."""
+    kind = Kind(item.kind)
+    segments, _ = segments_from_rows(item.segments, original_text(chunks))
+    return tuple(replace(s, text=unescape(kind, s.text)) for s in segments)
 
 
 def _author(source: CanonicalisedSource) -> str:

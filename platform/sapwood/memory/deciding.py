@@ -72,35 +72,30 @@ class Deciding(OpenWorkspace):
         with self.workspace.writer_lock(self.settings.lock_wait_seconds):
             recover(self.workspace, self.database)
             self._scan_vault()  # what was edited by hand is seen first
-            if self._finish_forgetting() and not self._still_means(target, match):
+            finished = self._finish_forgetting()
+            try:
+                choice, affected = self.to_forget(target, match=match)
+            except NotFoundError:
+                if not finished:
+                    raise
                 return {"receipt": "", "counts": {}, "purged": purge, "left": []}  # that was it
-            return self._forget(*self.to_forget(target, match=match), purge=purge)
-
-    def _still_means(self, target: str | None, match: str | None) -> bool:
-        try:
-            return bool(self.to_forget(target, match=match))
-        except NotFoundError:
-            return False
+            return self._forget(choice, affected, purge=purge)
 
     def _forget(self, choice: Choice, affected: list[Affected], *, purge: bool) -> dict[str, Any]:
-        from sapwood.forgetting.acting import Forgetting, holds_any, places_of
-        from sapwood.forgetting.choosing import clues_to
+        from sapwood.forgetting.acting import Forgetting
+        from sapwood.forgetting.choosing import Traces, failed_of
         from sapwood.forgetting.purging import purge as wipe
         from sapwood.forgetting.purging import still_there
 
-        places, clues = places_of(affected), clues_to(affected)
-        holds = holds_any(choice, places, clues)
-        number, counts = "", {}
-        left: list[str] = []
-        if affected or choice.scopes or purge:
-            forgetting = Forgetting(self.workspace, self.database, self.zone, self.settings.owner)
-            places += forgetting.places_of_failed(choice)
-            outcome = forgetting.forget(choice, affected, keep=not purge)
-            number, counts = outcome.number, outcome.counts
-        if purge:
-            left = wipe(self.workspace, self.database, number, holds, places)
-        left += still_there(self.workspace, self.database, holds, only_notes=not purge)
-        return {"receipt": number, "counts": counts, "purged": purge, "left": left}
+        if not (affected or choice.scopes or purge):
+            traces = Traces.of(choice, affected, failed_of(self.database, choice))
+            left = still_there(self.workspace, self.database, traces.hold, only_notes=True)
+            return {"receipt": "", "counts": {}, "purged": purge, "left": left}
+        forgetting = Forgetting(self.workspace, self.database, self.zone, self.settings.owner)
+        outcome = forgetting.forget(choice, affected, keep=not purge)
+        left = wipe(self.workspace, self.database, outcome.number, outcome.traces) if purge else []
+        left += still_there(self.workspace, self.database, outcome.traces.hold, only_notes=not purge)
+        return {"receipt": outcome.number, "counts": outcome.counts, "purged": purge, "left": left}
 
     def _finish_forgetting(self) -> int:
         """What was interrupted is done to the end; how many receipts. The caller holds the writer lock."""

@@ -8,7 +8,6 @@ from datetime import tzinfo
 from sapwood.clock import now_ms
 from sapwood.jobs.outcome import Defer, Superseded
 from sapwood.models.http import ModelUnavailable
-from sapwood.sdk.sources import DateSource
 from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore, Mention
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
@@ -19,7 +18,6 @@ from sapwood.trees.digest import place_in_days
 __all__ = ["index_mentions", "is_still_there", "place", "until_available"]
 
 _RETRY_MS = 60_000
-_SAID = (DateSource.SAID.value, DateSource.HEADER.value)
 
 
 def is_still_there(items: ItemStore, chunk: ChunkRow) -> bool:
@@ -38,8 +36,8 @@ def index_mentions(database: Database, item: ItemRow, chunk: ChunkRow, mentions:
     """Put the entities of a chunk into the index; its note is tagged anew when they are others."""
     entities = EntityStore(database)
     moment = chunk.range_ms[1] if chunk.range_ms else item.timestamp_ms
-    if item.date_source not in _SAID:
-        moment = None  # the time of a file says when it was copied
+    if not item.is_dated:
+        moment = None
     if entities.put(chunk.chunk_id, "leaf", mentions, moment):
         entities.mark_untagged(chunk.chunk_id)
 

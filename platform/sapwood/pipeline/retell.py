@@ -51,7 +51,8 @@ class Reteller:
             return Defer(now_ms() + _WRONG_MS, str(error))
         days = zone(settings.timezone)
         told = open_retelling(self._workspace, database, model, settings)
-        cap, cost = settings.summary_tokens_per_day, told.cost(summary)
+        cap = settings.summary_tokens_per_day
+        cost = told.cost(summary) if cap else 0
         if cap and cost > cap:  # it would wait for ever, and others behind it
             reason = f"{model.name}: it would cost about {cost} tokens, more than the {cap} of a day"
             return Done(_and_go_on(database, lambda: SummaryStore(database).set_rejected(summary.summary_id, reason)))

@@ -45,18 +45,9 @@ class ForgettingStore:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    def scrub(self, holds: Holds, scopes: tuple[str, ...] = ()) -> int:
-        """Remove rows that hold what is to be forgotten, outside of items, chunks and summaries; how many. `scopes` are folders and
-        connections of which the files that could not be read go too."""
+    def scrub(self, holds: Holds) -> int:
+        """Remove rows that hold what is to be forgotten, outside of items, chunks and summaries; how many."""
         gone = 0
-        for scope in scopes:
-            connector, _, rest = scope.partition(":")
-            account, _, folder = rest.partition(":")
-            gone += self._db.run(
-                "DELETE FROM mem_tree_item_issues WHERE connection_id IN (SELECT connection_id FROM mem_tree_connections WHERE connector = ? AND account = ?) "
-                "AND (?3 = '/' OR (?3 LIKE '%/' AND substr(locator, 1, length(?3)) = ?3))",
-                (connector, account, folder),
-            )
         for table, key, columns in _ROWS:
             rows = self._db.rows(f"SELECT {', '.join((*key, *columns))} FROM {table}")
             wrong = [
@@ -137,25 +128,3 @@ class ForgettingStore:
         self._db.run("VACUUM")
         row = self._db.row("PRAGMA wal_checkpoint(TRUNCATE)")
         return row is not None and row[0] == 0
-
-    def items_of(self, item_ids: list[str]) -> list[int]:
-        """Numbers of the items that are there, in the order of their ids."""
-        rows = self._db.rows(
-            "SELECT item_no FROM mem_tree_items WHERE item_id IN (SELECT value FROM json_each(?)) ORDER BY item_id",
-            (json.dumps(item_ids),),
-        )
-        return [row[0] for row in rows]
-
-    def item_numbers(self) -> list[int]:
-        """The numbers of all items."""
-        return [row[0] for row in self._db.rows("SELECT item_no FROM mem_tree_items ORDER BY item_no")]
-
-    def connection_of(self, item_no: int) -> tuple[int, str, str, str]:
-        """`(id, connector, account, name)` of the connection of an item."""
-        row = self._db.row(
-            "SELECT c.connection_id, c.connector, c.account, c.name FROM mem_tree_items i JOIN mem_tree_connections c ON c.connection_id = i.connection_id "
-            "WHERE i.item_no = ?",
-            (item_no,),
-        )
-        assert row is not None
-        return row[0], row[1], row[2], row[3]

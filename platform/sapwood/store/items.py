@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from sapwood.sdk.sources import DateSource
 from sapwood.store.database import Database
 from sapwood.store.packing import pack, unpack
 from sapwood.store.schema import PASSAGE_BITS
@@ -61,6 +62,11 @@ class ItemRow:
         values = list(row)
         values[11] = bool(values[11])
         return cls(*values)
+
+    @property
+    def is_dated(self) -> bool:
+        """True when it is known when it was said: the time of a file only says when that was copied."""
+        return self.date_source in (DateSource.SAID.value, DateSource.HEADER.value)
 
     @property
     def metadata(self) -> dict[str, Any]:

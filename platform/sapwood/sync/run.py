@@ -17,7 +17,6 @@ from sapwood.clock import now_ms
 from sapwood.credentials import resolve
 from sapwood.errors import SapwoodError
 from sapwood.ingest.commit import Stored, Writer
-from sapwood.ingest.forgotten import Forgotten
 from sapwood.ingest.prepare import warm_up
 from sapwood.plugins.process import ConnectorProcess, KvSet, RunSettings
 from sapwood.sdk.connector import PullRequest
@@ -122,7 +121,6 @@ class Run:
             personal=personal,
         )
         self._redaction = Redaction(personal)
-        self._forgotten = Forgotten(workspace)
         self._seen: set[str] = set()
         self._complete: list[str] = []
         self._issues: list[Issue] = []
@@ -299,7 +297,7 @@ class Run:
         else:
             state, code, retryable, message, next_step = "skipped", "skipped", False, redact(event.reason), ""
         item_id = self._redaction.identifier(event.item_id)
-        if self._forgotten.has_item(item_id):
+        if self._writer.forgotten.has_item(item_id):
             self._seen.add(item_id)
             self._report.forgotten += 1
             return

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 
-_ENGLISH_MONTHS = [
+ENGLISH_MONTHS = [
     "january",
     "february",
     "march",
@@ -23,7 +23,7 @@ _ENGLISH_MONTHS = [
     "november",
     "december",
 ]
-_MONTH_NUMBER = {name[:length]: i for i, name in enumerate(_ENGLISH_MONTHS, 1) for length in (3, len(name))} | {
+_MONTH_NUMBER = {name[:length]: i for i, name in enumerate(ENGLISH_MONTHS, 1) for length in (3, len(name))} | {
     "sept": 9
 }
 _WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
@@ -117,5 +117,5 @@ def date_words(moment: datetime, zone: tzinfo = UTC) -> str:
     """The ways in which people name a day, for the index: numbers with and without zero, month and weekday in both
     languages. Few words, since they count in the length of every passage."""
     day: date = moment.astimezone(zone).date()
-    month = _ENGLISH_MONTHS[day.month - 1].capitalize()
+    month = ENGLISH_MONTHS[day.month - 1].capitalize()
     return f"{day.isoformat()} {day.day} {month} {day.month}月 {_WEEKDAYS[day.weekday()]} {_CHINESE_WEEKDAYS[day.weekday()]}"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-__all__ = ["Entity", "canonical_id", "find_entities"]
+__all__ = ["Entity", "canonical_id", "find_entities", "occurrences", "stands_alone"]
 
 
 class Entity(NamedTuple):
@@ -170,17 +170,30 @@ def _without_overlaps(candidates: list[Entity]) -> list[Entity]:
     return [entity for _, entity in kept]
 
 
+def occurrences(word: str, text: str) -> Iterator[int]:
+    """Every place where a word stands in a text, also inside of others."""
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + 1)
+
+
+def stands_alone(text: str, start: int, end: int) -> bool:
+    """True where `text[start:end]` is not cut out of a longer word of Latin letters and digits."""
+    before, after = text[start - 1 : start], text[end : end + 1]
+    return not (
+        (text[start].isascii() and before.isascii() and before.isalnum())
+        or (text[end - 1].isascii() and after.isascii() and after.isalnum())
+    )
+
+
 def _known(text: str, names: Iterable[str]) -> Iterator[Entity]:
     """Known names as whole words; a Chinese name stands anywhere."""
     for name in sorted({n for n in names if len(n) > 1}, key=lambda n: (-len(n), n)):
         at = text.find(name)
         while at >= 0:
             end = at + len(name)
-            before, after = text[at - 1 : at], text[end : end + 1]
-            inside = (name[0].isascii() and before.isascii() and before.isalnum()) or (
-                name[-1].isascii() and after.isascii() and after.isalnum()
-            )
-            if not inside:
+            if stands_alone(text, at, end):
                 yield Entity("person", name, at, end, 0.95)
             at = text.find(name, end)
 

@@ -13,15 +13,11 @@ from collections import Counter
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
 
-from sapwood.clock import now_ms
-from sapwood.ingest.followup import resealing
 from sapwood.store.database import Database
-from sapwood.store.jobs import JobStore
 from sapwood.store.summaries import SummaryRow, SummaryStore
-from sapwood.text.fold import index_text
 from sapwood.text.redact import Redaction
 from sapwood.text.tokens import count_tokens
-from sapwood.trees.files import file_of, says, write_file
+from sapwood.trees.files import put_other_words, says
 from sapwood.vault import summaryfile
 from sapwood.vault.chunkfile import body_sha256
 from sapwood.workspace import Workspace
@@ -161,17 +157,9 @@ def take_in_one(workspace: Workspace, database: Database, summary: SummaryRow, *
         held = store.get(summary.summary_id)
         if held is None or held.sha256 != summary.sha256:
             return False  # it has just been made anew; the next look finds what is left
-        fts = (index_text(summary.title), index_text(body))
-        store.retell(
-            summary.summary_id, body, count_tokens(body), body_sha256(body), summary.entities, summary.summariser, fts
-        )
         store.set_corrections(summary.summary_id, corrections.to_text())
-        store.mark_stale(summary.summary_id)
-        if store.any_stale():
-            JobStore(database).enqueue([resealing()], now_ms())
-        told = store.get(summary.summary_id)
-        assert told is not None
-        write_file(workspace, told.path, file_of(database, told), replace(told, sha256=body_sha256(note.body)))
+        lies_there = replace(summary, sha256=body_sha256(note.body))
+        put_other_words(workspace, database, summary, body, summary.entities, summary.summariser, lies_there)
     return True
 
 

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from sapwood.clock import from_ms, now, now_ms
 from sapwood.ingest.followup import digesting
 from sapwood.jobs.outcome import Superseded
-from sapwood.sdk.sources import DateSource, Kind
+from sapwood.sdk.sources import Kind
 from sapwood.store.database import Database
 from sapwood.store.days import DayStore, SaidThatDay
 from sapwood.store.entities import EntityStore, Mention
@@ -40,12 +40,11 @@ __all__ = ["GLOBAL", "Digester", "days_of_chunk", "missed_digests", "place_in_da
 
 GLOBAL = "global"
 _TITLE = "Days"
-_SAID = (DateSource.SAID.value, DateSource.HEADER.value)
 
 
 def days_of_chunk(database: Database, item: ItemRow, chunk: ChunkRow, zone: tzinfo) -> list[str]:
     """The local days that a chunk tells of; none where the date is only that of a file, or unknown."""
-    if item.date_source not in _SAID:
+    if not item.is_dated:
         return []
     moments = DayStore(database).moments(item.item_no, chunk.seq) or (
         [item.timestamp_ms] if item.timestamp_ms is not None else []

@@ -6,19 +6,32 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from sapwood.clock import now_ms
+from sapwood.ingest.followup import resealing
 from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore, Mention
 from sapwood.store.items import ItemStore
+from sapwood.store.jobs import JobStore
 from sapwood.store.summaries import SummaryRow, SummaryStore
 from sapwood.store.trees import TreeRow, TreeStore
+from sapwood.text.fold import index_text
+from sapwood.text.tokens import count_tokens
 from sapwood.trees import calendar
 from sapwood.vault import summaryfile
 from sapwood.vault.chunkfile import body_sha256
-from sapwood.vault.files import write_atomically
+from sapwood.vault.files import keep_changed, write_atomically
 from sapwood.vault.paths import digest_path, is_inside
 from sapwood.workspace import Workspace
 
-__all__ = ["file_of", "is_as_written", "repair_summaries", "says", "summary_text", "write_file", "write_parents"]
+__all__ = [
+    "file_of",
+    "is_as_written",
+    "put_other_words",
+    "repair_summaries",
+    "says",
+    "summary_text",
+    "write_file",
+    "write_parents",
+]
 
 
 def summary_text(
@@ -53,6 +66,30 @@ def _parent(database: Database, summary: SummaryRow) -> str:
         key = calendar.parent_of(PurePosixPath(summary.path).stem)
         return key if key and SummaryStore(database).at_paths([digest_path(key)]) else ""
     return _link(database, summary.parent_id) if summary.parent_id else ""
+
+
+def put_other_words(
+    workspace: Workspace,
+    database: Database,
+    summary: SummaryRow,
+    text: str,
+    entities: tuple[str, ...],
+    summariser: str,
+    lies_there: SummaryRow,
+) -> None:
+    """The same is told in other words, by a model or a person: the row, the index, what stands above, and the file.
+
+    `lies_there` is the summary as its file says it now. Inside of a transaction of the caller.
+    """
+    store = SummaryStore(database)
+    fts = (index_text(summary.title), index_text(text))
+    store.retell(summary.summary_id, text, count_tokens(text), body_sha256(text), entities, summariser, fts)
+    store.mark_stale(summary.summary_id)
+    if store.any_stale():
+        JobStore(database).enqueue([resealing()], now_ms())
+    told = store.get(summary.summary_id)
+    assert told is not None
+    write_file(workspace, told.path, file_of(database, told), lies_there)
 
 
 def write_parents(workspace: Workspace, database: Database, node_ids: Sequence[str]) -> None:
@@ -90,8 +127,7 @@ def write_file(workspace: Workspace, path: str, text: str, before: SummaryRow | 
         and not (before is not None and says(held, before))
         and not _is_ours(held)
     ):
-        name = f"{now_ms()}-{file.name}"
-        write_atomically(workspace.root / "trash" / "changed" / name, held.decode("utf-8", "replace"))
+        keep_changed(workspace, file.name, held.decode("utf-8", "replace"))
     write_atomically(file, text)
 
 

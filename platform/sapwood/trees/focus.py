@@ -9,6 +9,7 @@ from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore
 from sapwood.store.identities import IdentityStore
 from sapwood.store.search import PassageRow, SearchStore
+from sapwood.text.entities import occurrences, stands_alone
 from sapwood.text.fold import fold
 from sapwood.trees.nodes import Node
 
@@ -42,14 +43,5 @@ def focused(database: Database, nodes: Iterable[Node], names: Sequence[str]) -> 
 
 
 def _stands_in(name: str, text: str) -> bool:
-    """True where a name stands by itself: Latin letters and digits are not cut out of a longer word."""
-    at = text.find(name)
-    while at >= 0:
-        before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
-        inside = (name[0].isascii() and before.isascii() and before.isalnum()) or (
-            name[-1].isascii() and after.isascii() and after.isalnum()
-        )
-        if not inside:
-            return True
-        at = text.find(name, at + 1)
-    return False
+    """True where a name stands by itself."""
+    return any(stands_alone(text, at, at + len(name)) for at in occurrences(name, text))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from sapwood.sdk.sources import DateSource, Kind
+from sapwood.sdk.sources import Kind
 from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore, Mention
 from sapwood.store.items import ItemStore
@@ -16,9 +16,6 @@ from sapwood.trees.sentences import Part
 from sapwood.vault.chunkfile import body_sha256
 
 __all__ = ["Node", "load_nodes"]
-
-
-_SAID = (DateSource.SAID.value, DateSource.HEADER.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +61,11 @@ def load_nodes(database: Database, node_ids: Iterable[str]) -> list[Node]:
             )  # fmt: skip
         elif held := items.with_chunk(node_id):
             item, chunk = held
-            said = item.timestamp_ms if item.date_source in _SAID else None  # a file's own time says when it was copied
+            said = item.timestamp_ms if item.is_dated else None
             moment = (said, said) if said is not None else None
             found.append(
                 Node(
-                    node_id, Kind(item.kind), chunk.shown, chunk.token_count, (chunk.range_ms if item.date_source in _SAID else None) or moment, items.score(node_id).total, item.title,
+                    node_id, Kind(item.kind), chunk.shown, chunk.token_count, (chunk.range_ms if item.is_dated else None) or moment, items.score(node_id).total, item.title,
                     PurePosixPath(chunk.content_path).stem, tuple(item.metadata.get("tags", ())), tuple(entities.of_node(node_id)),
                 )
             )  # fmt: skip

@@ -10,25 +10,19 @@ from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from pathlib import PurePosixPath
 
-from sapwood.clock import now, now_ms
-from sapwood.ingest.followup import resealing
-from sapwood.jobs.outcome import Superseded
+from sapwood.clock import now
 from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore, Mention
-from sapwood.store.jobs import JobStore
 from sapwood.store.model_use import ModelUseStore
 from sapwood.store.summaries import SummaryRow, SummaryStore
 from sapwood.store.trees import TreeStore
-from sapwood.text.fold import index_text
-from sapwood.text.tokens import count_tokens
 from sapwood.trees.corrections import Corrections
 from sapwood.trees.digest import GLOBAL, Digester
-from sapwood.trees.files import file_of, write_file
+from sapwood.trees.files import put_other_words
 from sapwood.trees.model_summariser import ModelSummariser, Rejected, Use
 from sapwood.trees.nodes import load_nodes
 from sapwood.trees.seal import Sealer, merged_mentions
 from sapwood.trees.sentences import Part
-from sapwood.vault.chunkfile import body_sha256
 from sapwood.workspace import Workspace
 
 __all__ = ["Retelling"]
@@ -113,16 +107,7 @@ class Retelling:
         return write
 
     def _put(self, summary: SummaryRow, text: str, named: Sequence[Mention]) -> None:
-        self._summaries.retell(
-            summary.summary_id, text, count_tokens(text), body_sha256(text), tuple(m.entity_id for m in named), self._summariser.name,
-            (index_text(summary.title), index_text(text)),
-        )  # fmt: skip
         last = summary.range_ms[1] if summary.range_ms else None
         EntityStore(self._db).put(summary.summary_id, "summary", named, last, summary.tree_id)
-        self._summaries.mark_stale(summary.summary_id)
-        if self._summaries.any_stale():
-            JobStore(self._db).enqueue([resealing()], now_ms())
-        told = self._summaries.get(summary.summary_id)
-        if told is None:
-            raise Superseded
-        write_file(self._workspace, told.path, file_of(self._db, told), summary)
+        ids = tuple(mention.entity_id for mention in named)
+        put_other_words(self._workspace, self._db, summary, text, ids, self._summariser.name, summary)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sapwood.text.dates import ENGLISH_MONTHS
 from sapwood.text.entities import find_entities
 from sapwood.text.fold import fold
 from sapwood.text.languages import language_of
@@ -16,20 +17,6 @@ __all__ = ["CITED", "objections", "unsupported"]
 CITED = re.compile(r"\[(\d{1,4})\]")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _DATED = re.compile(r"(?:\d{4})[-/.年](\d{1,2})[-/.月](\d{1,2})|(\d{1,2})月(\d{1,2})日")
-_MONTHS = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-)
 # Words of one script; what belongs to a word in Latin letters is split off.
 _LATIN = re.compile(r"[^\W\d_\u2e80-\uffff]+")
 _BREAK = re.compile(r"(?:^|[.!?:;。！？：；…\n\"“”«»(（*–—-])\s*$")
@@ -88,7 +75,9 @@ def unsupported(text: str, source: str) -> list[str]:
     for match in _DATED.finditer(folded):
         month, day = (part for part in match.groups() if part)
         values |= {_value(month), _value(day), match[0][:4]}
-        words |= {_MONTHS[int(month) - 1], _MONTHS[int(month) - 1][:3]} if 1 <= int(month) <= 12 else set()
+        words |= (
+            {ENGLISH_MONTHS[int(month) - 1], ENGLISH_MONTHS[int(month) - 1][:3]} if 1 <= int(month) <= 12 else set()
+        )
     found: list[tuple[int, str]] = [
         (m.start(), m[0])
         for m in _NUMBER.finditer(text)

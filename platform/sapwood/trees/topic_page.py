@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from sapwood.clock import from_ms, now_ms, zone
+from sapwood.clock import from_ms, zone
 from sapwood.config import load_settings
 from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore
@@ -21,7 +21,7 @@ from sapwood.store.trees import TreeRow, TreeStore, tree_id_of
 from sapwood.trees.focus import names_of, passages_naming
 from sapwood.vault import frontmatter
 from sapwood.vault.chunkfile import body_sha256, entity_tags, without_heading
-from sapwood.vault.files import write_atomically
+from sapwood.vault.files import keep_changed, write_atomically
 from sapwood.vault.links import link_to, plain
 from sapwood.vault.paths import topic_page_path
 from sapwood.workspace import Workspace
@@ -50,8 +50,7 @@ def write_topic_page(workspace: Workspace, database: Database, tree_id: str, not
     if notes is not None:
         below = f"{NOTES}\n\n{notes}\n"
     if held and (fields is None or fields.get("sha256") not in (body_sha256(upper), body_sha256(body))):
-        name = f"{now_ms()}-{file.name}"
-        write_atomically(workspace.root / "trash" / "changed" / name, held)
+        keep_changed(workspace, file.name, held)
     page = (
         f"{frontmatter.compose(_with_own(_fields(database, tree, body), fields or {}))}{body}{below or NOTES + chr(10)}"
     )
@@ -67,7 +66,7 @@ def page_notes(workspace: Workspace, scope: str) -> str:
 
 def keep_notes(workspace: Workspace, notes: list[str]) -> None:
     """Put what a person wrote on pages that are no more into the trash, where it can be found."""
-    write_atomically(workspace.root / "trash" / "changed" / f"{now_ms()}-notes.md", "\n\n".join(notes) + "\n")
+    keep_changed(workspace, "notes.md", "\n\n".join(notes) + "\n")
 
 
 def _with_own(ours: dict[str, object], held: Mapping[str, Any]) -> dict[str, object]:

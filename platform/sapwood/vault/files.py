@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sapwood.clock import now_ms
 from sapwood.vault.paths import is_inside
 from sapwood.workspace import FILE_MODE, FOLDER_MODE, Workspace, writing
 
@@ -198,6 +199,11 @@ def write_atomically(path: Path, text: str) -> None:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
+
+
+def keep_changed(workspace: Workspace, name: str, text: str) -> None:
+    """Put what somebody had changed in a file that is written anew where it can be found."""
+    write_atomically(workspace.root / "trash" / "changed" / f"{now_ms()}-{name}", text)
 
 
 def append_line(path: Path, line: str) -> None:
