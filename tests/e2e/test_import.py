@@ -417,6 +417,25 @@ def test_a_message_is_found_by_the_day_that_it_says_not_by_its_files_time(sapwoo
     assert item["date_source"] == "said"
 
 
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Shanghai"])
+def test_a_day_holds_what_its_notes_and_chats_say_in_the_users_zone(
+    sapwood: Sapwood, folder: Path, monkeypatch: pytest.MonkeyPatch, zone: str
+) -> None:
+    monkeypatch.setenv("SAPWOOD_TIMEZONE", zone)
+    (folder / "2023-05-08 shed.md").write_text("Carla Jensen repaired the old bicycle in the shed.")
+    (folder / "plan.md").write_text("---\ndate: 2023-05-08\n---\nBob Keller ordered soil for the apple trees.\n")
+    lines = [
+        "2023-05-08 00:10 - Ann Lee: The night train leaves from platform seven.",
+        "2023-05-08 23:40 - Bob Keller: The hotel is booked for three nights.",
+        "2023-05-09 00:20 - Ann Lee: Breakfast is included in the price of the room.",
+    ]
+    (folder / "chat.txt").write_text("\n".join(lines))
+    sapwood("import", str(folder), "--wait")
+    told = sapwood("recap", "--on", "2023-05-08").out
+    assert all(word in told for word in ("bicycle", "soil", "platform seven", "hotel")) and "Breakfast" not in told
+    assert "Breakfast" in sapwood("recap", "--on", "2023-05-09").out
+
+
 def test_files_that_vanish_or_lose_their_permission_while_they_are_read_stop_nothing(
     sapwood: Sapwood, folder: Path
 ) -> None:

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sapwood.sdk.dates import parse_date
 from sapwood.text import tokens
 from sapwood.text.borders import grapheme_cut, sentence_ends
-from sapwood.text.dates import date_words, parse_date
+from sapwood.text.dates import date_words
 from sapwood.text.fold import fold, index_text, phrase_terms
 from sapwood.text.markdown import BlockKind, blocks, split_front_matter
 from sapwood.text.names import is_safe_name, slug

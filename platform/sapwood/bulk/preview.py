@@ -30,7 +30,7 @@ def preview(workspace: Workspace, settings: Settings, paths: list[Path], options
     store = ConnectionStore(database) if database else None
     try:
         with tempfile.TemporaryDirectory() as tmp:
-            run_settings = RunSettings(settings.convert_workers, settings.convert_memory_mb * 1024 * 1024, Path(tmp))
+            run_settings = RunSettings.of(settings, Path(tmp))
             for path in paths:
                 root, only = wanted(path)
                 config = folder_config(workspace, root, options)[1]

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from sapwood.clock import zone
 from sapwood.errors import PluginError
 from sapwood.plugins.context import ChildContext, Link
 from sapwood.plugins.converting import ConverterPool
@@ -39,7 +40,7 @@ def main() -> None:
     found = _find(sys.argv[1], plugins)
     link.send({"plugins": plugins_fingerprint(plugins)})
     start = link.start()
-    pool = ConverterPool(start["workers"], start["memory_bytes"])
+    pool = ConverterPool(start["workers"], start["memory_bytes"], zone(start["timezone"]))
     try:
         with tempfile.TemporaryDirectory(dir=start["tmp"], prefix="run-") as tmp:
             link.send({"result": _act(link, found, start, Path(tmp), pool)})
@@ -83,7 +84,9 @@ def _act(
     if isinstance(spec, BaseException):
         raise spec
     config = _config(spec, start["config"])
-    context = ChildContext(link, account=start["account"], tmp=tmp, hosts=spec.hosts(config), pool=pool)
+    context = ChildContext(
+        link, account=start["account"], zone=zone(start["timezone"]), tmp=tmp, hosts=spec.hosts(config), pool=pool
+    )
     connector = spec.factory(config)
     if start["action"] == "check":
         report = connector.check(context)

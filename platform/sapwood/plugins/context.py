@@ -7,7 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -133,12 +133,15 @@ class _LinkHandler(logging.Handler):
 class ChildContext:
     """See `sapwood.sdk.connector.RunContext`."""
 
-    def __init__(self, link: Link, *, account: str, tmp: Path, hosts: tuple[str, ...], pool: ConverterPool) -> None:
+    def __init__(
+        self, link: Link, *, account: str, zone: tzinfo, tmp: Path, hosts: tuple[str, ...], pool: ConverterPool
+    ) -> None:
         self._link = link
         self._pool = pool
         self._hosts = hosts
         self._http: httpx.Client | None = None
         self.account = account
+        self.zone = zone
         self.tmp = tmp
         self.known: Known = _ParentKnown(link)
         self.kv: KeyValues = _KeyValues(link)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, tzinfo
 from typing import Any
 
 from sapwood.errors import PluginError
@@ -87,10 +89,12 @@ class ConverterPool:
     Args:
         workers: how many processes.
         memory_bytes: address space that each may add to its own after start.
+        zone: the user's, for times without one.
     """
 
-    def __init__(self, workers: int, memory_bytes: int) -> None:
+    def __init__(self, workers: int, memory_bytes: int, zone: tzinfo = UTC) -> None:
         self._pool = LimitedPool(workers, memory_bytes, _warm_up)
+        self._zone = zone
 
     def convert(self, file: ConvertFile) -> Converted | ConvertError | None:
         """Read one file; None when no plugin reads such files."""
@@ -117,7 +121,7 @@ class ConverterPool:
         self._pool.close()
 
     def _submit(self, file: ConvertFile) -> Any:
-        return self._pool.submit(_convert, [file], file.limits.time_for(file.size))
+        return self._pool.submit(_convert, [replace(file, zone=self._zone)], file.limits.time_for(file.size))
 
     def _result(self, task: Any, file: ConvertFile) -> Converted | ConvertError | None:
         try:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from sapwood.config import Settings
 from sapwood.errors import ConfigurationError, ConnectorCrashed, PluginError
 from sapwood.plugins.launch import launch
 from sapwood.plugins.protocol import encode_message, read_message, write_line
@@ -43,11 +44,18 @@ class HostServices(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """Worker processes of a run, their memory in bytes, and the folder for temporary files."""
+    """Worker processes of a run, their memory in bytes, the folder for temporary files, and the user's time zone (an IANA
+    name; empty for the machine's own)."""
 
     workers: int
     memory_bytes: int
     tmp: Path
+    timezone: str = ""
+
+    @classmethod
+    def of(cls, settings: Settings, tmp: Path) -> RunSettings:
+        """Those of the user."""
+        return cls(settings.convert_workers, settings.convert_memory_mb * 1024 * 1024, tmp, settings.timezone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +77,7 @@ class ConnectorProcess:
             "workers": settings.workers,
             "memory_bytes": settings.memory_bytes,
             "tmp": str(settings.tmp),
+            "timezone": settings.timezone,
         }
         self._tmp = str(settings.tmp)
         self._process: subprocess.Popen[bytes] | None = None

@@ -30,6 +30,7 @@ from sapwood.sdk.connector import (
     RunContext,
 )
 from sapwood.sdk.convert import Converted, ConvertError, ConvertFile, ConvertLimits, Member
+from sapwood.sdk.dates import date_in_name, parse_date
 from sapwood.sdk.encoding import decode_text
 from sapwood.sdk.errors import (
     AuthError,
@@ -130,9 +131,11 @@ __all__ = [
     "canonicalise_chat",
     "canonicalise_document",
     "canonicalise_email",
+    "date_in_name",
     "decode_text",
     "hookimpl",
     "mail_segments",
+    "parse_date",
 ]
 
 _PYDANTIC = {"ConnectorConfig", "CheckpointModel", "SecretReference"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -236,6 +236,7 @@ class RunContext(Protocol):
     """What the host gives a connector for one run. There is no database."""
 
     account: str
+    zone: tzinfo  # the user's, for times without one and for days
     log: logging.Logger
     tmp: Path
     known: Known

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from sapwood.sdk.sources import Attachment, DateSource, Kind, Person, Segment, _moment, _utc
@@ -75,6 +75,7 @@ class ConvertFile:
         workdir: an empty folder for unpacked members, removed by the host afterwards.
         passwords: to try on encrypted files, already resolved from their references.
         limits: what the conversion may use.
+        zone: the user's time zone, set by the host: that of times which name none, as exported chats and notes do.
     """
 
     path: str
@@ -84,6 +85,11 @@ class ConvertFile:
     workdir: str = ""
     passwords: tuple[str, ...] = ()
     limits: ConvertLimits = field(default_factory=ConvertLimits)
+    zone: tzinfo = UTC
+
+    def aware(self, moment: datetime) -> datetime:
+        """The moment itself when it has a zone, else the time of the user's clock that it names."""
+        return moment if moment.tzinfo else moment.replace(tzinfo=self.zone)
 
     @property
     def extension(self) -> str:

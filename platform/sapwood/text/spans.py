@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, time, timedelta, tzinfo
 
-from sapwood.text.dates import parse_date
+from sapwood.sdk.dates import parse_date
 
 __all__ = ["Span", "parse_span"]
 

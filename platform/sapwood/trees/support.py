@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sapwood.text.dates import ENGLISH_MONTHS
+from sapwood.sdk.dates import ENGLISH_MONTHS
 from sapwood.text.entities import find_entities
 from sapwood.text.fold import fold
 from sapwood.text.languages import language_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from sapwood.sdk import Converted, ConvertError, ConvertFile, Person, Segment, decode_text
@@ -92,7 +92,7 @@ _MAX_NODES = 2_000_000
 def convert(file: ConvertFile) -> Converted:
     """The visible text with headings, lists, links, tables and quotations."""
     data = read_bytes(file)
-    return convert_html(decode_html(data))
+    return convert_html(decode_html(data), file.zone)
 
 
 def decode_html(data: bytes) -> str:
@@ -102,8 +102,8 @@ def decode_html(data: bytes) -> str:
     return decode_text(data, "" if name in ("unicode", "utf-8", "utf8") else name)[0]
 
 
-def convert_html(text: str) -> Converted:
-    """See `convert`; also for HTML that comes inside of other files."""
+def convert_html(text: str, zone: tzinfo = UTC) -> Converted:
+    """See `convert`; also for HTML that comes inside of other files. `zone`: of dates without one."""
     from selectolax.lexbor import LexborHTMLParser
 
     try:
@@ -120,8 +120,8 @@ def convert_html(text: str) -> Converted:
     return Converted(
         title=title or (first.group(1) if first else ""),
         segments=(Segment("body", markdown),) if markdown.strip() else (),
-        created=_when(meta, "article:published_time", "dcterms.created", "dc.date.created", "date", "dc.date"),
-        modified=_when(meta, "article:modified_time", "dcterms.modified", "last-modified"),
+        created=_when(meta, zone, "article:published_time", "dcterms.created", "dc.date.created", "date", "dc.date"),
+        modified=_when(meta, zone, "article:modified_time", "dcterms.modified", "last-modified"),
         people=(Person(name=meta["author"], role="author"),) if meta.get("author") else (),
         tags=tuple(dict.fromkeys(t.strip() for t in meta.get("keywords", "").split(",") if 0 < len(t.strip()) <= 60))[
             :20
@@ -140,13 +140,13 @@ def _meta(tree: Any) -> dict[str, str]:
     return found
 
 
-def _when(meta: dict[str, str], *names: str) -> datetime | None:
+def _when(meta: dict[str, str], zone: tzinfo, *names: str) -> datetime | None:
     for name in names:
         try:
             moment = datetime.fromisoformat(meta.get(name, "").strip())
         except ValueError:
             continue
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return moment if moment.tzinfo else moment.replace(tzinfo=zone)
     return None
 
 

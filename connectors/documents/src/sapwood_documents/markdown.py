@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from datetime import UTC, date, datetime
+from datetime import date, datetime, tzinfo
 from typing import Any
 from urllib.parse import unquote
 
-from sapwood.sdk import Converted, ConvertFile, Person, Segment
-from sapwood_documents.reading import read_text
+from sapwood.sdk import Converted, ConvertFile, Person, Segment, parse_date
+from sapwood_documents.reading import LONGEST_DATE, date_line, read_text
 
 _FENCES = re.compile(r"^( {0,3})(`{3,}|~{3,}).*?(?:^ {0,3}\2[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _INLINE_CODE = re.compile(r"(`+)(?!`)[^\n]{0,2000}?(?<!`)\1(?!`)")
 _TAG = re.compile(r"(?:(?<=\s)|^)#([^\W\d_][\w/-]*)", re.MULTILINE)
 _IMAGE = re.compile(r"!\[[^\]\n]{0,500}\]\(\s*<?([^)\s>\n]{1,2000})>?[^)\n]{0,300}\)")
-_DAY = re.compile(r"^(\d{4})[/.年-]\s?(\d{1,2})[/.月-]\s?(\d{1,2})日?$")
 _H1 = re.compile(r"\A\s*#[ \t]+(.+?)[ \t]*#*[ \t]*(?:\n|\Z)|\A\s*(\S[^\n]*)\n=+[ \t]*(?:\n|\Z)")
 
 
@@ -23,7 +22,7 @@ def convert(file: ConvertFile) -> Converted:
     """The body with its front matter as metadata.
 
     The title is the front matter's, else a heading of level 1 that opens the text. The date is the front matter's
-    `updated`, `modified`, `date` or `created`.
+    `updated`, `modified`, `date` or `created`, else that of a line `Date: …` at the beginning.
     """
     text = read_text(file).replace("\r\n", "\n").replace("\r", "\n")
     fields, body = front_matter(text)
@@ -32,7 +31,9 @@ def convert(file: ConvertFile) -> Converted:
     title = str(fields.get("title") or (heading and (heading.group(1) or heading.group(2))) or "")
     tags = dict.fromkeys([*_listed(fields.get("tags")), *_listed(fields.get("tag")), *_TAG.findall(prose)])
     author = fields.get("author") or fields.get("authors")
-    modified = next((m for key in ("updated", "modified", "lastmod", "date") if (m := _moment(fields.get(key)))), None)
+    modified = next(
+        (m for key in ("updated", "modified", "lastmod", "date") if (m := _moment(fields.get(key), file.zone))), None
+    )
     extra = {k: v for k, v in fields.items() if k not in ("title", "tags", "tag", "author", "authors")}
     lines = [f"{key}: {_shown(value)}" for key, value in extra.items() if value not in (None, "", [])]
     segments = [Segment("front-matter", "\n".join(lines))] if lines else []
@@ -40,7 +41,7 @@ def convert(file: ConvertFile) -> Converted:
     return Converted(
         title=title,
         segments=tuple(segments),
-        created=_moment(fields.get("created")),
+        created=_moment(fields.get("created"), file.zone) or date_line(body, file.zone),
         modified=modified,
         people=tuple(Person(name=name, role="author") for name in _names(author)),
         tags=tuple(tag for tag in tags if tag),
@@ -99,21 +100,13 @@ def _names(value: Any) -> list[str]:
     return [part for part in parts if part]
 
 
-def _moment(value: Any) -> datetime | None:
+def _moment(value: Any, zone: tzinfo) -> datetime | None:
+    """A date or time of the front matter; without a zone it is one of the user's clock."""
     if isinstance(value, datetime):
-        return value if value.tzinfo else value.replace(tzinfo=UTC)
+        return value if value.tzinfo else value.replace(tzinfo=zone)
     if isinstance(value, date):
-        return datetime(value.year, value.month, value.day, tzinfo=UTC)
-    if isinstance(value, str):
-        try:
-            return _moment(datetime.fromisoformat(value.strip()))
-        except ValueError:
-            match = _DAY.match(value.strip())
-        try:
-            return datetime(*map(int, match.groups()), tzinfo=UTC) if match else None  # type: ignore[arg-type, misc]
-        except ValueError:
-            return None
-    return None
+        return datetime(value.year, value.month, value.day, tzinfo=zone)
+    return parse_date(value, zone) if isinstance(value, str) and len(value) <= LONGEST_DATE else None
 
 
 def _shown(value: Any) -> str:

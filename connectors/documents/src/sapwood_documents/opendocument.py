@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from sapwood.sdk import Converted, ConvertError, ConvertFile, Person, Segment
@@ -48,8 +48,8 @@ def convert(file: ConvertFile) -> Converted:
     return Converted(
         title=_said(meta, f"{_DC}title"),
         segments=tuple(segments),
-        created=_moment(_said(meta, f"{_META}creation-date")),
-        modified=_moment(_said(meta, f"{_DC}date")),
+        created=_moment(_said(meta, f"{_META}creation-date"), file),
+        modified=_moment(_said(meta, f"{_DC}date"), file),
         people=(Person(name=author, role="author"),) if author else (),
         media_type=f"application/vnd.oasis.opendocument.{'presentation' if file.extension == 'odp' else 'text'}",
     )
@@ -151,9 +151,8 @@ def _said(meta: Any, tag: str) -> str:
     return " ".join((found.text or "").split()) if found is not None else ""
 
 
-def _moment(text: str) -> datetime | None:
+def _moment(text: str, file: ConvertFile) -> datetime | None:
     try:
-        moment = datetime.fromisoformat(text.split(".")[0])
+        return file.aware(datetime.fromisoformat(text.split(".")[0]))
     except ValueError:
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Any
 
 from sapwood.sdk import Attachment, Converted, ConvertError, ConvertFile, Person, Segment
@@ -91,8 +91,8 @@ def _read(document: Any, file: ConvertFile) -> Converted:
     return Converted(
         title="" if _JUNK_TITLE.match(title) else title,
         segments=tuple(segments),
-        created=_moment(info.get("CreationDate", "")),
-        modified=_moment(info.get("ModDate", "")),
+        created=_moment(info.get("CreationDate", ""), file.zone),
+        modified=_moment(info.get("ModDate", ""), file.zone),
         people=(Person(name=author, role="author"),) if (author := " ".join(info.get("Author", "").split())) else (),
         tags=tuple(
             dict.fromkeys(
@@ -262,14 +262,14 @@ def _attachments(document: Any) -> tuple[Attachment, ...]:
     return tuple(found)
 
 
-def _moment(text: str) -> datetime | None:
+def _moment(text: str, local: tzinfo) -> datetime | None:
     match = _DATE.match(text.strip())
     if not match:
         return None
     year, month, day, hour, minute, second, sign, off_hours, off_minutes = match.groups()
     offset = timedelta(hours=int(off_hours or 0), minutes=int(off_minutes or 0))
     try:
-        zone = timezone(-offset if sign == "-" else offset) if sign and sign not in "Zz" else UTC
+        zone = local if not sign else UTC if sign in "Zz" else timezone(-offset if sign == "-" else offset)
         return datetime(
             int(year),
             int(month or 1),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import datetime, tzinfo
 
 from sapwood.sdk import Converted, ConvertFile, Person, Segment, decode_text
 from sapwood.sdk.sources import Kind
 from sapwood_documents import mbox
-from sapwood_documents.reading import is_text, read_text
+from sapwood_documents.reading import date_line, is_text, read_text
 from sapwood_documents.transcripts import as_transcript
 
 # "[05.05.23, 15:48:11] James: Hi" and "11/8/21, 9:41 AM - User name: Hi"
@@ -35,7 +35,9 @@ def convert(file: ConvertFile) -> Converted:
             return mbox.convert(file)
     text = read_text(file).replace("\r\n", "\n").replace("\r", "\n")
     return (
-        _as_chat(text) or as_transcript(text) or Converted(segments=(Segment("text", text),), media_type="text/plain")
+        _as_chat(text, file.zone)
+        or as_transcript(text)
+        or Converted(segments=(Segment("text", text),), created=date_line(text, file.zone), media_type="text/plain")
     )
 
 
@@ -48,11 +50,12 @@ def looks_like_text(path: str) -> bool:
     return is_text(decode_text(start)[0])
 
 
-def _as_chat(text: str) -> Converted | None:
+def _as_chat(text: str, zone: tzinfo) -> Converted | None:
     """Messages when at least three lines, and most of those with a stamp, read as `<time> <author>: <text>`.
 
     A stamp whose day and month can be told apart, by itself or by another of the same chat, becomes the message's time;
-    every other stays in its text, since no program can know which of 11/8/21 is the month.
+    every other stays in its text, since no program can know which of 11/8/21 is the month. Stamps are of the user's
+    clock, in `zone`: the programs that export them write no zone.
     """
     lines = text.split("\n")
     first = [bool(_CHAT_LINE.match(line)) for line in lines[:200]]
@@ -76,7 +79,7 @@ def _as_chat(text: str) -> Converted | None:
         elif not body or _NO_CONTENT.match(body):
             left_out["messages without text"] += 1
         else:
-            at = _moment(stamp, day_first)
+            at = _moment(stamp, day_first, zone)
             segments.append(Segment(f"m{number}", body if at else f"({stamp.strip()}) {body}", at, author))
     people = dict.fromkeys(s.author for s in segments)
     warnings = tuple(f"{count} {what} left out" for what, count in left_out.items())
@@ -101,7 +104,7 @@ def _day_first(stamps: list[str]) -> bool | None:
     return day if day != month else None
 
 
-def _moment(stamp: str, day_first: bool | None) -> datetime | None:
+def _moment(stamp: str, day_first: bool | None, zone: tzinfo) -> datetime | None:
     text = stamp.strip()
     if match := _UNAMBIGUOUS.match(text):
         year, month, day = (int(part) for part in match.groups()[:3])
@@ -118,6 +121,6 @@ def _moment(stamp: str, day_first: bool | None) -> datetime | None:
     if half:
         hour = hour % 12 + (12 if half == "pm" else 0)
     try:
-        return datetime(year, month, day, hour, minute, second_, tzinfo=UTC)
+        return datetime(year, month, day, hour, minute, second_, tzinfo=zone)
     except ValueError:
         return None

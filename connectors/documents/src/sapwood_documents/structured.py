@@ -9,21 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime, tzinfo
 from typing import Any
 
 from sapwood.sdk import Converted, ConvertError, ConvertFile, Segment
 from sapwood.sdk.sources import Kind
+from sapwood_documents.messages import ID_KEYS, TIME_NAME, as_message, as_segment, author_of, is_talk, moment, time_of
 from sapwood_documents.reading import read_text
 
 MAX_DEPTH = 64
 MAX_LINES = 200_000
-_ID_KEYS = ("id", "_id", "uuid", "dia_id", "message_id", "msg_id", "ts", "key", "guid")
-_TEXT_KEYS = ("text", "content", "message", "body", "msg")
-_AUTHOR_KEYS = ("speaker", "author", "sender", "from", "user_name", "username", "user", "name")
-_TIME_NAME = re.compile(
-    r"(?:time|date|created|updated|edited|modified|timestamp|_at$|At$|(?:^|_)ts(?:$|_)|epoch|usec)", re.IGNORECASE
-)
 _TITLE_KEYS = ("title", "subject", "headline", "标题", "name")
 _MODIFIED = ("useredited", "modified", "updated", "edited", "lastedited", "update", "mtime", "lastmod")
 _CREATED = ("created", "create", "published", "date", "timestamp", "ctime", "sent")
@@ -41,13 +36,15 @@ def convert(file: ConvertFile) -> Converted:
     text = read_text(file)
     lines = file.extension in ("jsonl", "ndjson")
     data, warnings = _parse_lines(text) if lines else (_parse(text), ())
-    budget = _Budget()
+    budget = _Budget(file.zone)
     head, records = _records(data)
     segments: list[Segment] = []
-    if head is not None and (body := "\n".join(_outline(head, 0, budget))):
+    talk = is_talk(records, file.zone)
+    if talk and isinstance(head, dict):  # the chat's name is its title
+        head = {k: v for k, v in head.items() if k not in (*_TITLE_KEYS, *ID_KEYS, "type")}
+    if head and (body := "\n".join(_outline(head, 0, budget))):
         segments.append(Segment("data", body))
     used: set[str] = {"data"}
-    talk = head is None and _is_talk(records)
     for number, record in enumerate(records):
         if budget.lines <= 0:
             break
@@ -57,8 +54,8 @@ def convert(file: ConvertFile) -> Converted:
         title=_title(owner),
         segments=tuple(s for s in segments if s.text.strip()),
         kind=Kind.CHAT if talk else Kind.DOCUMENT,
-        created=_dated(owner, _CREATED),
-        modified=_dated(owner, _MODIFIED),
+        created=_dated(owner, _CREATED, file.zone),
+        modified=_dated(owner, _MODIFIED, file.zone),
         tags=_labels(owner),
         media_type="application/json",
         warnings=(*warnings, *budget.warnings()),
@@ -67,9 +64,10 @@ def convert(file: ConvertFile) -> Converted:
 
 
 class _Budget:
-    """Lines that the outline may still have, and whether something was too deep."""
+    """Lines that the outline may still have, whether something was too deep, and the zone of times that name none."""
 
-    def __init__(self) -> None:
+    def __init__(self, zone: tzinfo) -> None:
+        self.zone = zone
         self.lines = MAX_LINES
         self.too_deep = 0
 
@@ -126,42 +124,19 @@ def _records(data: Any) -> tuple[Any, list[Any]]:
     return data, []
 
 
-def _is_talk(records: list[Any]) -> bool:
-    """True when every record is a dated message: a text, an author, a time."""
-    return bool(records) and all(
-        isinstance(r, dict)
-        and any(isinstance(r.get(k), str) for k in _TEXT_KEYS)
-        and any(isinstance(r.get(k), str) for k in _AUTHOR_KEYS)
-        and any(_TIME_NAME.search(str(k)) and _time(v) for k, v in r.items())
-        for r in records
-    )
-
-
 def _record(record: Any, number: int, budget: _Budget, used: set[str], *, talk: bool) -> Segment:
     native_id, author, at = f"r{number}", "", None
     if isinstance(record, dict):
         given = next(
-            (str(record[k]) for k in _ID_KEYS if isinstance(record.get(k), str | int) and str(record[k]).strip()), ""
+            (str(record[k]) for k in ID_KEYS if isinstance(record.get(k), str | int) and str(record[k]).strip()), ""
         )
         given = " ".join(given.split())[:200]
         native_id = given if given and given not in used else native_id
-        author = next((" ".join(record[k].split())[:80] for k in _AUTHOR_KEYS if isinstance(record.get(k), str)), "")
-        at = next((m for k, v in record.items() if _TIME_NAME.search(str(k)) and (m := _time(v))), None)
+        author, at = author_of(record), time_of(record, budget.zone)
     used.add(native_id)
-    if talk:  # id, author and time stand in the message's heading and row; every other field follows its text
-        text_key = next(k for k in _TEXT_KEYS if isinstance(record.get(k), str))
-        said = {
-            text_key,
-            *(k for k in _ID_KEYS if str(record.get(k)) == native_id),
-            *(k for k in _AUTHOR_KEYS if record.get(k) == author),
-        }
-        rest = {
-            k: v
-            for k, v in record.items()
-            if k not in said and not (_TIME_NAME.search(str(k)) and _time(v) == at) and v not in (None, "", [], {})
-        }
+    if talk and (message := as_message(record, native_id, budget.zone)):
         budget.lines -= 1
-        return Segment(native_id, "\n".join([record[text_key], *_outline(rest, 0, budget)]), at, author)
+        return as_segment(message, native_id, lambda others: _outline(others, 0, budget))
     return Segment(native_id, "\n".join(_outline(record, 0, budget)), at, author)
 
 
@@ -210,34 +185,13 @@ def _leaf(lead: str, value: Any, pad: str, budget: _Budget, key: str = "") -> It
         text = "yes" if value else "no"
     else:
         text = str(value)
-        if key and _TIME_NAME.search(key) and (moment := _time(value)) and not isinstance(value, str):
-            text = f"{text} ({moment.isoformat().replace('+00:00', 'Z')})"
+        if key and TIME_NAME.search(key) and not isinstance(value, str) and (when := moment(value, budget.zone)):
+            text = f"{text} ({when.isoformat().replace('+00:00', 'Z')})"
     lines = text.split("\n")
     budget.lines -= len(lines)
     yield (lead + lines[0]).rstrip() if lines[0] or lead.strip() != "-" else lead.rstrip()
     for line in lines[1:]:
         yield f"{pad}  {line}".rstrip()
-
-
-def _time(value: Any) -> datetime | None:
-    """A moment out of seconds, milliseconds or microseconds since 1970 (between 1990 and 2100), or ISO 8601 with a zone."""
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, str):
-        text = value.strip()
-        if re.fullmatch(r"\d{10}(?:\.\d+)?|\d{13}|\d{16}", text):
-            return _time(float(text) if "." in text else int(text))
-        try:
-            moment = datetime.fromisoformat(text)
-        except ValueError:
-            return None
-        return moment if moment.tzinfo else None
-    if not isinstance(value, int | float):
-        return None
-    for scale in (1, 1_000, 1_000_000):
-        if 631_152_000 <= value / scale < 4_102_444_800:
-            return datetime.fromtimestamp(value / scale, UTC)
-    return None
 
 
 def _title(data: dict[str, Any], depth: int = 0) -> str:
@@ -247,11 +201,11 @@ def _title(data: dict[str, Any], depth: int = 0) -> str:
     return own or next(filter(None, inner), "")
 
 
-def _dated(data: dict[str, Any], names: tuple[str, ...]) -> datetime | None:
+def _dated(data: dict[str, Any], names: tuple[str, ...], zone: tzinfo) -> datetime | None:
     for name in names:
         for key, value in data.items():
-            if re.sub(r"[^a-z]", "", str(key).lower()).startswith(name) and (moment := _time(value)):
-                return moment
+            if re.sub(r"[^a-z]", "", str(key).lower()).startswith(name) and (when := moment(value, zone)):
+                return when
     return None
 
 

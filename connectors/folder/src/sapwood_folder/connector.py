@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +20,16 @@ from pydantic import Field, field_validator
 
 from sapwood.sdk import (
     API_VERSION,
-    CanonicalisedSource,
     Capability,
     CheckpointModel,
     CheckReport,
     ConfigError,
     ConnectorConfig,
     ConnectorSpec,
-    Container,
     Converted,
     ConvertError,
     ConvertFile,
     ConvertLimits,
-    DateSource,
     Event,
     Failed,
     Fingerprint,
@@ -40,7 +37,6 @@ from sapwood.sdk import (
     KnownItem,
     ListError,
     Member,
-    Metadata,
     Progress,
     PullRequest,
     Removed,
@@ -50,9 +46,9 @@ from sapwood.sdk import (
     SecretReference,
     Seen,
     SeenMany,
-    Segment,
     Skipped,
 )
+from sapwood_folder.items import as_source, file_time
 from sapwood_folder.listing import Known, Listing, fresh_id
 from sapwood_folder.walk import Entry, Walk, display_path
 
@@ -97,6 +93,7 @@ class FolderConnector:
     def __init__(self, config: FolderConfig) -> None:
         self._config = config
         self._passwords: tuple[str, ...] = ()
+        self._zone: tzinfo = UTC
         self._limits = ConvertLimits(text_bytes=config.max_text_mb * 1024 * 1024)
 
     def check(self, ctx: RunContext) -> CheckReport:
@@ -112,6 +109,7 @@ class FolderConnector:
 
     def pull(self, ctx: RunContext, request: PullRequest) -> Iterator[Event]:
         """List, then read what is new or changed."""
+        self._zone = ctx.zone
         scope = f"folder:{ctx.account}"
         walk = Walk(self._config.root, self._config.include, self._config.exclude, self._config.max_file_mb * 1_000_000)
         try:
@@ -268,7 +266,7 @@ class FolderConnector:
             os.path.join(self._config.root, entry.path),
             display_path(entry.path).rpartition("/")[2],
             entry.size,
-            _moment(entry.mtime_ns),
+            file_time(entry.mtime_ns),
             workdir,
             self._passwords,
             limits,
@@ -352,7 +350,7 @@ class FolderConnector:
             return Failed(
                 item_id, scope, ItemError(found.code, found.message, found.next_step, "convert", found.retryable), mark
             )
-        source = _source(item_id, source_id or item_id, path, mark, found, scope)
+        source = as_source(item_id, source_id or item_id, path, mark, found, scope, self._zone)
         return source if source is not None else Skipped(item_id, scope, "holds no text", mark)
 
     def _members(
@@ -432,53 +430,6 @@ def _touched(item: KnownItem, mark: Fingerprint, scope: str) -> Event:
     if item.state == "stored":
         return Seen(item.item_id, scope, item.revision, mark)
     return _again(structs.replace(item, size=mark.size, mtime_ns=mark.mtime_ns, digest=mark.digest), scope)
-
-
-def _moment(mtime_ns: int) -> datetime | None:
-    try:
-        return datetime.fromtimestamp(mtime_ns / 1e9, UTC)
-    except (ValueError, OverflowError, OSError):
-        return None
-
-
-def _source(
-    item_id: str, source_id: str, path: str, mark: Fingerprint, found: Converted, scope: str
-) -> CanonicalisedSource | None:
-    segments = tuple(s for s in found.segments if s.text.strip())
-    if not segments:
-        return None
-    name = path.rpartition("/")[2].rpartition("!")[2]
-    stem = name.rpartition(".")[0] or name
-    moment, source = found.date(_moment(mark.mtime_ns))
-    times = _range(segments)
-    if times and source is DateSource.FILE:  # what its messages say is worth more than the file's time
-        moment = times[1 if found.kind == "document" else 0]
-        source = DateSource.HEADER if found.kind == "email" else DateSource.SAID
-    folders = path.replace("!/", "/").split("/")[:-1]
-    metadata = Metadata(
-        timestamp=moment,
-        time_range=times if moment is None or found.kind != "document" else None,
-        date_source=source,
-        source_ref=path,
-        tags=found.tags,
-        people=found.people,
-        container=tuple(Container("/".join(folders[: i + 1]), folder) for i, folder in enumerate(folders)),
-        revision=f"{mark.digest}:{hashlib.sha256(path.encode()).hexdigest()[:8]}",
-        attachments=found.attachments,
-        truncated=found.truncated,
-        fingerprint=mark,
-        media_type=found.media_type,
-        warnings=found.warnings,
-    )
-    paged = tuple(replace(s, ref=f"{path}#page={s.page}") if s.page and not s.ref else s for s in segments)
-    return CanonicalisedSource(
-        item_id, source_id, scope, found.kind, " ".join(found.title.split()) or stem, paged, metadata
-    )
-
-
-def _range(segments: tuple[Segment, ...]) -> tuple[datetime, datetime] | None:
-    moments = [s.at for s in segments if s.at]
-    return (min(moments), max(moments)) if moments else None
 
 
 def _make(config: Any) -> FolderConnector:
