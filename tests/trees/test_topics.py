@@ -89,3 +89,29 @@ def test_names_are_looked_up_by_a_part_of_them(imported: Sapwood) -> None:
     assert imported("entities", "100%", "--json", env=ENV).json["entities"] == []
     places = imported("entities", "ham", "--kind", "location", "--kind", "misc", "--json", env=ENV).json["entities"]
     assert [match["surface"] for match in places] == ["Hamburg"]
+
+
+def test_the_story_of_a_chat_that_spans_days_comes_by_days_newest_first_and_told_by_what_says_most(
+    sapwood: Sapwood, folder: Path
+) -> None:
+    rows = [
+        (f"2023-0{month}-1{day}T0{hour}:0{minute}:00Z", who, text)
+        for month in (3, 4)
+        for day in (1, 2, 3)
+        for hour, minute, who, text in [
+            (9, 0, "Dana Weiss", "Hi Emil!"),
+            (9, 1, "Emil Roth", f"Good morning Dana, the parcel number {month}{day} from Antwerp arrived at the customs office."),
+            (9, 2, "Dana Weiss", "Oh nice."),
+            (9, 3, "Dana Weiss", f"I will pay the duty of {month}{day} crowns and collect the parcel with the van."),
+            (9, 4, "Dana Weiss", "Really?"),
+        ]
+    ]  # fmt: skip
+    lines = (json.dumps({"sender": who, "time": at, "text": text}) for at, who, text in rows)
+    (folder / "talk.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    assert sapwood("import", str(folder), "--wait", env=ENV).code == 0
+    (hit,) = _topic(sapwood, "Dana Weiss")["hits"]
+    days = [passage["date"][:10] for passage in hit["passages"]]
+    assert days == ["2023-04-13", "2023-04-12", "2023-04-11", "2023-03-13", "2023-03-12"]
+    assert all("I will pay the duty" in passage["text"] for passage in hit["passages"])
+    shown = sapwood("topic", "Dana Weiss", env=ENV).out
+    assert shown.startswith("2023-04-13  talk\n") and shown.count("2023-04-12\n") == 1

@@ -110,7 +110,7 @@ def search(
         if as_json:
             print_json(response.to_json())
         else:
-            show_hits(query, response, memory.workspace.root)
+            show_hits(query, response, memory)
 
 
 @app.command()

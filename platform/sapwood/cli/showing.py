@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from pathlib import Path
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -15,13 +15,14 @@ from sapwood.recall.hits import QueryResponse
 from sapwood.vault.chunkfile import without_heading
 
 if TYPE_CHECKING:
+    from sapwood.memory import Memory
     from sapwood.recall.recap import Recap
 
 _SNIPPET = 280
 _NAMED = 14
 
 
-def show_hits(query: str, response: QueryResponse, workspace: Path) -> None:
+def show_hits(query: str, response: QueryResponse, memory: Memory) -> None:
     """A block a hit: title and date, origin and vault path, the best passage."""
     if not response.hits:
         say(f"Nothing found for: {query}")
@@ -29,12 +30,11 @@ def show_hits(query: str, response: QueryResponse, workspace: Path) -> None:
         return
     width = min(shutil.get_terminal_size((100, 20)).columns, 120)
     for number, hit in enumerate(response.hits, 1):
-        when = hit.date[:10] if hit.date else "date unknown"
-        when += " (file)" if hit.date_source == "file" else ""
+        when = _day(hit.date, memory) + (" (file)" if hit.date and hit.date_source == "file" else "")
         click.secho(f"{number}. {hit.title}", bold=True, nl=False)
         say(f"  {when}" + (f"  {hit.author}" if hit.author else "") + f"  [{hit.score:.2f}]")
         click.secho(f"   {hit.source_ref or hit.source_id}", fg="cyan")
-        click.secho(f"   {workspace / hit.path}  {hit.node_id[:12]}", fg="bright_black")
+        click.secho(f"   {memory.workspace.root / hit.path}  {hit.node_id[:12]}", fg="bright_black")
         text = hit.passages[0].text if hit.passages else hit.content
         say("   " + _snippet(without_heading(text), query)[: max(width * 3, 200)])
         say()
@@ -43,11 +43,11 @@ def show_hits(query: str, response: QueryResponse, workspace: Path) -> None:
     say(f"{len(response.hits)}{more} {'hit' if len(response.hits) == 1 and not more else 'hits'}")
 
 
-def show_recap(found: Recap, workspace: Path) -> None:
+def show_recap(found: Recap, memory: Memory) -> None:
     """A block a period, and what the answer does not cover."""
     for hit in found.hits:
         click.secho(hit.title, bold=True, nl=False)
-        say(f"  {workspace / hit.path}  {hit.node_id[:19]}" if hit.path else "  (told for this answer)")
+        say(f"  {memory.workspace.root / hit.path}  {hit.node_id[:19]}" if hit.path else "  (told for this answer)")
         say("   " + hit.content.rstrip().replace("\n", "\n   "))
         say()
     span = found.first if found.first == found.last else f"{found.first} to {found.last}"
@@ -63,6 +63,11 @@ def show_recap(found: Recap, workspace: Path) -> None:
         say(f"{found.pending} chunks have not been examined yet; `sapwood work` does it.")
 
 
+def _day(moment: str | None, memory: Memory) -> str:
+    """The user's day of a moment in ISO 8601."""
+    return datetime.fromisoformat(moment).astimezone(memory.zone).date().isoformat() if moment else "date unknown"
+
+
 def _runs(days: tuple[str, ...]) -> list[str]:
     """Days in a row as their first and last."""
     from datetime import date, timedelta
@@ -76,43 +81,45 @@ def _runs(days: tuple[str, ...]) -> list[str]:
     return [run[0].isoformat() if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
 
 
-def show_told(response: QueryResponse, workspace: Path) -> None:
+def show_told(response: QueryResponse, memory: Memory) -> None:
     """The summaries that come beside the hits."""
     for hit in response.told:
         click.secho(hit.title, bold=True, nl=False)
         say(f"  summary of {len(hit.child_ids)}, level {hit.level}")
-        click.secho(f"   {workspace / hit.path}  {hit.node_id[:19]}", fg="bright_black")
+        click.secho(f"   {memory.workspace.root / hit.path}  {hit.node_id[:19]}", fg="bright_black")
         say("   " + hit.content.rstrip().replace("\n", "\n   "))
         say()
 
 
-def show_mentions(response: QueryResponse, workspace: Path) -> None:
+def show_mentions(response: QueryResponse, memory: Memory) -> None:
     """A block a chunk: when and where, and the passages that speak of what was asked for."""
     for hit in response.hits:
-        when = hit.date[:10] if hit.date and hit.date_source != "file" else "date unknown"
-        click.secho(f"{when}  {hit.title}", bold=True)
-        click.secho(f"   {workspace / hit.path}  {hit.node_id[:12]}", fg="bright_black")
+        dates = [passage.date for passage in hit.passages[:1]] or [hit.date]  # the newest of those that are shown
+        shown = _day(dates[0] if hit.date_source != "file" else None, memory)
+        click.secho(f"{shown}  {hit.title}", bold=True)
+        click.secho(f"   {memory.workspace.root / hit.path}  {hit.node_id[:12]}", fg="bright_black")
         for passage in hit.passages:
             who = f"{passage.author}: " if passage.author else ""
+            day = _day(passage.date, memory) if passage.date and hit.date_source != "file" else shown
+            if day != shown:  # a chunk of a slow chat spans days
+                say(f"   {day}")
+                shown = day
             say(f"   {who}{_snippet(without_heading(passage.text), '')}")
         say()
     more = f" of {response.total}" if response.truncated else ""
     say(f"{len(response.hits)}{more} {'chunk' if len(response.hits) == 1 and not more else 'chunks'}")
 
 
-def show_nodes(response: QueryResponse, workspace: Path) -> None:
+def show_nodes(response: QueryResponse, memory: Memory) -> None:
     """A block a node: title, file and id, then its whole text if it is a summary, the start of it if it is a chunk."""
     for number, hit in enumerate(response.hits, 1):
         is_summary = hit.node_kind == "summary"
         click.secho(f"{number}. {hit.title}", bold=True, nl=False)
-        kind = (
-            f"  summary of {len(hit.child_ids)}, level {hit.level}"
-            if is_summary
-            else f"  {(hit.date or 'date unknown')[:10]}"
-        )
+        kind = f"  summary of {len(hit.child_ids)}, level {hit.level}" if is_summary else f"  {_day(hit.date, memory)}"
         say(kind + ("  (something in it has changed; it is made anew)" if hit.stale else ""))
         click.secho(
-            f"   {workspace / hit.path}  {hit.node_id[:19] if is_summary else hit.node_id[:12]}", fg="bright_black"
+            f"   {memory.workspace.root / hit.path}  {hit.node_id[:19] if is_summary else hit.node_id[:12]}",
+            fg="bright_black",
         )
         text = hit.content if is_summary else _snippet(without_heading(hit.content), "")
         say("   " + text.rstrip().replace("\n", "\n   "))

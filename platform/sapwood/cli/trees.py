@@ -52,10 +52,10 @@ def source(
         if as_json:
             print_json(response.to_json())
         elif query.strip():
-            show_hits(query, response, memory.workspace.root)
-            show_told(response, memory.workspace.root)
+            show_hits(query, response, memory)
+            show_told(response, memory)
         else:
-            show_nodes(response, memory.workspace.root)
+            show_nodes(response, memory)
 
 
 @click.command()
@@ -81,10 +81,10 @@ def topic(
             print_json(response.to_json())
             return
         if query.strip():
-            show_hits(query, response, memory.workspace.root)
+            show_hits(query, response, memory)
         else:
-            show_mentions(response, memory.workspace.root)
-        show_told(response, memory.workspace.root)
+            show_mentions(response, memory)
+        show_told(response, memory)
 
 
 @click.command()
@@ -119,7 +119,7 @@ def recap(
         if as_json:
             print_json(found.to_json())
         else:
-            show_recap(found, memory.workspace.root)
+            show_recap(found, memory)
 
 
 @click.command()
@@ -148,4 +148,4 @@ def drill(node: str, depth: int, limit: int, query: str, workspace: Path | None,
         elif found[0].node_kind == "leaf":
             say(f"{node} is original text, nothing stands below it. `sapwood fetch {node}` prints it whole.")
         else:
-            show_nodes(response, memory.workspace.root)
+            show_nodes(response, memory)

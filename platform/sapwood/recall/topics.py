@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -14,14 +15,19 @@ from sapwood.recall.vector_leg import VectorLeg
 from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore
 from sapwood.store.identities import IdentityStore
-from sapwood.store.search import SearchStore
+from sapwood.store.search import PassageRow, SearchStore
 from sapwood.store.trees import TreeStore, tree_id_of
+from sapwood.text.fold import CJK_CLASS
+from sapwood.trees.extractive import ACT_WORTH
 from sapwood.trees.focus import names_of, passages_naming
+from sapwood.trees.sentences import act_of
 from sapwood.vault.paths import topic_page_path
 
 __all__ = ["EntityMatch", "query_topic", "search_entities", "search_topic"]
 
 _PASSAGES = 5  # shown of a chunk
+_DAY_MS = 86_400_000
+_WORDS = re.compile(rf"[^\W\d_{CJK_CLASS}]{{4,}}|\d+|[{CJK_CLASS}]")
 _TOLD = 20  # nodes at the top of a topic tree
 
 
@@ -101,15 +107,35 @@ def search_topic(
 
 
 def _with_passages(database: Database, hit: RetrievalHit, names: list[str]) -> RetrievalHit:
-    """The chunk with those of its passages in which one of the names stands, or whose author has it."""
+    """The chunk with those of its passages in which one of the names stands, or whose author has it: the ones that say most, of
+    all its days, the newest day first."""
     found: list[PassageHit] = []
-    for row in passages_naming(database, hit.node_id, hit.content, names)[:_PASSAGES]:
+    for row in _chosen(passages_naming(database, hit.node_id, hit.content, names), hit.content):
         date = iso_z(from_ms(row.timestamp_ms)) if row.timestamp_ms is not None else hit.date
         text = hit.content[row.start : row.end].strip("\n")
         found.append(
             PassageHit(text, row.start, row.end, date, row.author, row.page, row.source_ref, row.native_id, hit.score)
         )
     return replace(hit, passages=tuple(found))
+
+
+def _chosen(rows: list[PassageRow], content: str) -> list[PassageRow]:
+    """`_PASSAGES` of them: the best of each day, the newest days first, then the second best of each day, and so on."""
+    days: dict[int, list[PassageRow]] = {}
+    for row in rows:
+        days.setdefault((row.timestamp_ms or 0) // _DAY_MS, []).append(row)
+    ranked = [
+        (-day, sorted(said, key=lambda row: (-_telling(content[row.start : row.end]), row.start)))
+        for day, said in sorted(days.items(), reverse=True)
+    ]
+    taken = sorted((place, day, row.start, row) for day, said in ranked for place, row in enumerate(said))[:_PASSAGES]
+    return [row for _, _, _, row in sorted(taken, key=lambda entry: (entry[1], entry[2]))]
+
+
+def _telling(text: str) -> float:
+    """How much a passage says: its different words up to twenty, weighed by what is done by saying it."""
+    words = set(_WORDS.findall(text.lower()))
+    return min(sum(0.5 if len(word) == 1 else 1.0 for word in words), 20.0) * ACT_WORTH[act_of(text.rstrip())]
 
 
 def search_entities(

@@ -17,7 +17,7 @@ from sapwood.text.fold import CJK, CJK_CLASS, fold
 from sapwood.text.tokens import count_tokens
 from sapwood.trees.sentences import Act, Part, Sentence, sentences_of, told
 
-__all__ = ["Told", "extract"]
+__all__ = ["ACT_WORTH", "Told", "extract"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ who why will with would yeah yes you you're your""".split()  # noqa: SIM905
 _FUNCTION = frozenset(
     "的了是在和与就都也又而但把被对于从到向给让会能可要有没不这那其之个们吧吗呢啊呀哦嗯我你他她它很还啦嘛呃噢然所以因为如果什么怎"
 )
-_ACT_WORTH = {Act.DECIDE: 2.0, Act.PROMISE: 1.5, Act.ASK: 0.8, Act.SAY: 1.0}
+ACT_WORTH = {Act.DECIDE: 2.0, Act.PROMISE: 1.5, Act.ASK: 0.8, Act.SAY: 1.0}
 _COST_BASE, _COST_POWER = 5, 0.7  # what a sentence adds is divided by (its tokens + 5)^0.7
 _TOLD_AGAIN = 0.3  # of a term's weight is left each time it is told
 _LEAST = 0.2  # of what the first sentence told: less is only told to fill the room
@@ -172,7 +172,7 @@ class _Selection:
 
 
 def _worth(sentence: Sentence, terms: list[str], names: set[str]) -> float:
-    worth = _ACT_WORTH[sentence.act]
+    worth = ACT_WORTH[sentence.act]
     if sentence.opening:
         worth *= 1.15
     if _FIGURE.search(sentence.text):
