@@ -34,7 +34,7 @@ demo: venv
 	$(BIN)/python demo/run.py
 
 test: venv
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: venv
 	$(BIN)/ruff check platform connectors tests demo
