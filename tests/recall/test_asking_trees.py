@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -97,3 +98,31 @@ def test_how_far_each_connection_is(imported: Sapwood, folder: Path, workspace: 
         assert memory.sync_status_list()[0]["freshness"] == "recent"
         memory.database.run("UPDATE mem_tree_items SET updated_at_ms = updated_at_ms - 1200000")
         assert memory.sync_status_list()[0]["freshness"] == "idle"
+
+
+def test_a_day_is_drilled_down_to_what_was_said_on_it(sapwood: Sapwood, folder: Path) -> None:
+    said = [
+        (f"2023-07-0{day}T09:{minute:02d}:00", who, text.format(day=day))
+        for day in (3, 5)
+        for minute, who, text in [
+            (0, "Dana Weiss", "Good morning!"),
+            (1, "Emil Roth", "The crane of shed {day} in Antwerp was repaired by two welders."),
+            (2, "Dana Weiss", "We decided to order {day} new pumps from the factory in Ghent."),
+            (3, "Emil Roth", "I will send the drawings of hall {day} to the harbour office."),
+        ]
+    ]
+    rows = [json.dumps({"sender": who, "time": at, "text": text}) for at, who, text in said]
+    (folder / "talk.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    assert sapwood("import", str(folder), "--wait", env=ENV).code == 0
+    (hit,) = _json(sapwood, "drill", "2023-07-05")["hits"]
+    assert [passage["date"] for passage in hit["passages"]] == [f"2023-07-05T07:0{minute}:00Z" for minute in (1, 2, 3)]
+    assert "decided to order 5 new pumps" in hit["passages"][1]["text"] and hit["passages"][1]["author"] == "Dana Weiss"
+    asked = _json(sapwood, "drill", "2023-07", "-d", "5", "-q", "drawings")["hits"]
+    leaves = [hit for hit in asked if hit["node_kind"] == "leaf"]
+    assert [[p["date"][:10] for p in leaf["passages"]] for leaf in leaves] == [["2023-07-03"], ["2023-07-05"]]
+    assert all("I will send the drawings" in leaf["passages"][0]["text"] for leaf in leaves)
+    shown = sapwood("drill", "2023-07-03", env=ENV).out
+    assert (
+        "talk  2023-07-03\n" in shown
+        and "   Emil Roth: The crane of shed 3 in Antwerp was repaired by two welders." in shown
+    )

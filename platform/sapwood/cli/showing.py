@@ -11,7 +11,7 @@ import click
 
 from sapwood.checks import Report
 from sapwood.cli.console import print_json, say
-from sapwood.recall.hits import QueryResponse
+from sapwood.recall.hits import QueryResponse, RetrievalHit
 from sapwood.vault.chunkfile import without_heading
 
 if TYPE_CHECKING:
@@ -94,20 +94,30 @@ def show_told(response: QueryResponse, memory: Memory) -> None:
 def show_mentions(response: QueryResponse, memory: Memory) -> None:
     """A block a chunk: when and where, and the passages that speak of what was asked for."""
     for hit in response.hits:
-        dates = [passage.date for passage in hit.passages[:1]] or [hit.date]  # the newest of those that are shown
-        shown = _day(dates[0] if hit.date_source != "file" else None, memory)
+        shown = _newest(hit, memory)
         click.secho(f"{shown}  {hit.title}", bold=True)
         click.secho(f"   {memory.workspace.root / hit.path}  {hit.node_id[:12]}", fg="bright_black")
-        for passage in hit.passages:
-            who = f"{passage.author}: " if passage.author else ""
-            day = _day(passage.date, memory) if passage.date and hit.date_source != "file" else shown
-            if day != shown:  # a chunk of a slow chat spans days
-                say(f"   {day}")
-                shown = day
-            say(f"   {who}{_snippet(without_heading(passage.text), '')}")
+        _say_passages(hit, shown, memory)
         say()
     more = f" of {response.total}" if response.truncated else ""
     say(f"{len(response.hits)}{more} {'chunk' if len(response.hits) == 1 and not more else 'chunks'}")
+
+
+def _newest(hit: RetrievalHit, memory: Memory) -> str:
+    """The day of the first passage that is shown, or of the hit itself."""
+    dates = [passage.date for passage in hit.passages[:1]] or [hit.date]
+    return _day(dates[0] if hit.date_source != "file" else None, memory)
+
+
+def _say_passages(hit: RetrievalHit, shown: str, memory: Memory) -> None:
+    """Who said what; a day where it is another one than `shown`, since a chunk of a slow chat spans days."""
+    for passage in hit.passages:
+        who = f"{passage.author}: " if passage.author else ""
+        day = _day(passage.date, memory) if passage.date and hit.date_source != "file" else shown
+        if day != shown:
+            say(f"   {day}")
+            shown = day
+        say(f"   {who}{_snippet(without_heading(passage.text), '')}")
 
 
 def show_nodes(response: QueryResponse, memory: Memory) -> None:
@@ -115,14 +125,17 @@ def show_nodes(response: QueryResponse, memory: Memory) -> None:
     for number, hit in enumerate(response.hits, 1):
         is_summary = hit.node_kind == "summary"
         click.secho(f"{number}. {hit.title}", bold=True, nl=False)
-        kind = f"  summary of {len(hit.child_ids)}, level {hit.level}" if is_summary else f"  {_day(hit.date, memory)}"
+        kind = f"  summary of {len(hit.child_ids)}, level {hit.level}" if is_summary else f"  {_newest(hit, memory)}"
         say(kind + ("  (something in it has changed; it is made anew)" if hit.stale else ""))
         click.secho(
             f"   {memory.workspace.root / hit.path}  {hit.node_id[:19] if is_summary else hit.node_id[:12]}",
             fg="bright_black",
         )
-        text = hit.content if is_summary else _snippet(without_heading(hit.content), "")
-        say("   " + text.rstrip().replace("\n", "\n   "))
+        if hit.passages:
+            _say_passages(hit, _newest(hit, memory), memory)
+        else:
+            text = hit.content if is_summary else _snippet(without_heading(hit.content), "")
+            say("   " + text.rstrip().replace("\n", "\n   "))
         say()
     more = f" of {response.total}" if response.truncated else ""
     say(f"{len(response.hits)}{more} {'node' if len(response.hits) == 1 and not more else 'nodes'}")

@@ -131,7 +131,8 @@ def recap(
 def drill(node: str, depth: int, limit: int, query: str, workspace: Path | None, as_json: bool, debug: bool) -> None:
     """What a summary tells of: the summaries and chunks below it, down to the original text.
 
-    NODE is the id of a summary, or its first digits.
+    NODE is the id of a summary, or its first digits; or a day, week, month
+    or year: 2026-05-03, 2026-W18, 2026-05, 2026.
     """
     from sapwood.cli.showing import show_nodes
 

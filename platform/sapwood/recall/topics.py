@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from sapwood.clock import from_ms, iso_z, to_ms
-from sapwood.recall.hits import PassageHit, QueryResponse, RetrievalHit
+from sapwood.recall.cited import as_passage
+from sapwood.recall.hits import QueryResponse, RetrievalHit
 from sapwood.recall.search import search
 from sapwood.recall.trees import fetch_nodes, matching_summaries, query_source
 from sapwood.recall.vector_leg import VectorLeg
@@ -109,14 +110,8 @@ def search_topic(
 def _with_passages(database: Database, hit: RetrievalHit, names: list[str]) -> RetrievalHit:
     """The chunk with those of its passages in which one of the names stands, or whose author has it: the ones that say most, of
     all its days, the newest day first."""
-    found: list[PassageHit] = []
-    for row in _chosen(passages_naming(database, hit.node_id, hit.content, names), hit.content):
-        date = iso_z(from_ms(row.timestamp_ms)) if row.timestamp_ms is not None else hit.date
-        text = hit.content[row.start : row.end].strip("\n")
-        found.append(
-            PassageHit(text, row.start, row.end, date, row.author, row.page, row.source_ref, row.native_id, hit.score)
-        )
-    return replace(hit, passages=tuple(found))
+    rows = _chosen(passages_naming(database, hit.node_id, hit.content, names), hit.content)
+    return replace(hit, passages=tuple(as_passage(hit, row) for row in rows))
 
 
 def _chosen(rows: list[PassageRow], content: str) -> list[PassageRow]:

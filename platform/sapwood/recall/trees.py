@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from sapwood.clock import from_ms, iso_z, to_ms
+from sapwood.recall.cited import with_cited
 from sapwood.recall.hits import QueryResponse, RetrievalHit
 from sapwood.recall.query import parse
 from sapwood.recall.search import fetch, search
@@ -102,7 +103,7 @@ def matching_summaries(
 
 def drill_down(database: Database, node_id: str, *, depth: int = 1, limit: int = 0, query: str = "") -> QueryResponse:
     """What stands below a summary, siblings before descendants; nothing below a leaf or an unknown id. With a query, what speaks most
-    of it comes first.
+    of it comes first. Chunks come with the passages on which the summary above them rests, or that match.
 
     Args:
         database: the store.
@@ -111,28 +112,33 @@ def drill_down(database: Database, node_id: str, *, depth: int = 1, limit: int =
         limit: how many hits; 0 for all.
     """
     level = fetch_nodes(database, [node_id])
-    found: list[RetrievalHit] = []
+    found: list[
+        tuple[RetrievalHit, RetrievalHit]
+    ] = []  # with the summary above; a chunk of a slow chat is told of by several days
     for _ in range(min(depth, _MAX_DEPTH)):
-        level = [child for hit in level if hit.node_kind == "summary" for child in fetch_nodes(database, hit.child_ids)]
-        found += level
-    if query.strip():
-        found = _by_relevance(database, found, query)
+        below = [(child, hit) for hit in level for child in children(database, hit)]
+        level = [child for child, _ in below]
+        found += below
+    matches: dict[int, float] = {}
+    if query.strip() and (parsed := parse(query)):
+        scores, matches = _relevance(database, [hit for hit, _ in found], parsed.expression)
+        found.sort(key=lambda entry: -scores.get(entry[0].node_id, 0.0))
     shown = found[:limit] if limit > 0 else found
-    return QueryResponse(tuple(shown), len(found), len(shown) < len(found))
+    hits = tuple(with_cited(database, *entry, matches) if entry[0].node_kind == "leaf" else entry[0] for entry in shown)
+    return QueryResponse(hits, len(found), len(shown) < len(found))
 
 
-def _by_relevance(database: Database, nodes: list[RetrievalHit], query: str) -> list[RetrievalHit]:
-    """Nodes by how well they match, each kind against its own best; those that do not match last, in their order."""
-    parsed = parse(query)
-    if parsed is None:
-        return nodes
+def _relevance(
+    database: Database, nodes: list[RetrievalHit], expression: str
+) -> tuple[dict[str, float], dict[int, float]]:
+    """How well nodes match, each kind against its own best, and the scores of the passages that match."""
     ids = [node.node_id for node in nodes]
-    scores = _shares(SummaryStore(database).match(parsed.expression, "id", ids, len(ids)))
+    scores = _shares(SummaryStore(database).match(expression, "id", ids, len(ids)))
     store = SearchStore(database)
     chunks = tuple(node.node_id for node in nodes if node.node_kind == "leaf")
-    rows = store.match(parsed.expression, Filters(chunk_ids=chunks, include_dropped=True), _PASSAGES) if chunks else []
+    rows = store.match(expression, Filters(chunk_ids=chunks, include_dropped=True), _PASSAGES) if chunks else []
     scores |= _shares(store.chunks_of([row[0] for row in rows], [row[1] for row in rows]))
-    return sorted(nodes, key=lambda node: -scores.get(node.node_id, 0.0))
+    return scores, {row[0]: row[1] for row in rows}
 
 
 def _shares(rows: Iterable[tuple[str, float]]) -> dict[str, float]:
