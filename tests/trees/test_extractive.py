@@ -73,3 +73,13 @@ def test_a_summary_is_never_longer_than_its_input_and_says_nothing_that_is_not_t
 def test_the_wanted_length_is_kept(text: str, tokens: int) -> None:
     told = extract([Part("a", text, Kind.DOCUMENT)], tokens)
     assert count_tokens("\n\n".join(t.text for t in told)) <= tokens
+
+
+def test_chunks_of_one_source_stand_below_its_title_once() -> None:
+    parts = [
+        Part(f"c{number}", f"## 2024-05-01T10:0{number}:00Z — Ann\nThe pump number {number} was repaired in Antwerp on Friday.\n", Kind.CHAT, title)
+        for number, title in enumerate(["Yard", "Yard", "Office", "Yard"])
+    ]  # fmt: skip
+    told = Extractive().summarise(parts, [])
+    assert [line for line in told.split("\n") if line.startswith("**")] == ["**Yard**:", "**Office**:", "**Yard**:"]
+    assert all(f"[{number}]" in told for number in (1, 2, 3, 4))

@@ -52,7 +52,9 @@ class Extractive:
         numbers = {part.node_id: (number, part.title) for number, part in enumerate(parts, 1)}
         whole = sum(count_tokens(part.text) for part in parts)
         paragraphs: list[str] = []
+        above = ""  # chunks of one source follow each other below its title, said once
         for told in extract(list(parts), target_tokens(whole), names, min(whole, OUTPUT_TOKENS)):
             number, title = numbers[told.node_id]
-            paragraphs.append(cited(entitled(title, told.text) if title else told.text, number))
+            paragraphs.append(cited(entitled(title, told.text) if title and title != above else told.text, number))
+            above = title
         return "\n\n".join(paragraphs)
