@@ -78,3 +78,19 @@ def test_forgetting_somebody_that_was_interrupted_is_done_to_the_end(
         c["name"].startswith("forgetting")
         for c in run_command("status", "--json", workspace=workspace, env=ENV).json["checks"]
     )
+
+
+def test_what_a_killed_process_was_about_to_write_is_purged_too(folder: Path, workspace: Path) -> None:
+    _write(folder)
+    assert run_command("import", str(folder), "--wait", workspace=workspace, env=ENV).code == 0
+    killed = (
+        "import os; from pathlib import Path; from sapwood.memory import Memory\n"
+        "Path.rename = lambda self, target: os._exit(9) if target.name == 'forgotten.jsonl' else os.rename(self, target)\n"
+        f"with Memory(Path({str(workspace)!r})) as memory: memory.forget(match='Anna Berg', purge=True)"
+    )
+    assert subprocess.run([sys.executable, "-c", killed], env={**os.environ, **ENV}, check=False).returncode == 9
+    (left,) = (workspace / "wiki" / ".sapwood").glob(".forgotten.jsonl.*.tmp")
+    assert "anna berg" in left.read_text(encoding="utf-8")
+    assert any("1: " in c["detail"] for c in run_command("doctor", "--json", workspace=workspace, env=ENV).json["checks"] if c["name"] == "temporary files of killed runs")  # fmt: skip
+    assert run_command("forget", "--match", "Anna Berg", "--yes", "--purge", workspace=workspace, env=ENV).code == 0
+    assert _traces(workspace, "anna berg") == [] and not left.exists()

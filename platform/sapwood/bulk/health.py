@@ -21,6 +21,7 @@ from sapwood.store.search import SearchStore
 from sapwood.store.summaries import SummaryStore
 from sapwood.store.vaultfiles import VaultFiles
 from sapwood.vault import chunkfile
+from sapwood.vault.files import abandoned
 from sapwood.vault.manifest import Manifest, manifest_files
 from sapwood.vault.paths import manifest_path
 from sapwood.workspace import Workspace
@@ -132,6 +133,8 @@ def doctor(workspace: Workspace, database: Database, settings: Settings, *, repa
         numbers = files.all_numbers()
         for at in range(0, len(numbers), 200):
             rewrite_items(workspace, database, numbers[at : at + 200])
+        for file in abandoned(workspace):
+            file.unlink(missing_ok=True)
     checks = [_integrity(files)]
     checks += [
         Check(name, count == 0, f"{count} {name}", "Run `sapwood rebuild`." if count else "", {"count": count})
@@ -207,6 +210,13 @@ def _files(workspace: Workspace, database: Database) -> Iterator[Check]:
         f"{len(stray)}",
         "Run `sapwood rebuild`." if stray else "",
         {"paths": stray[:_SHOWN]},
+    )
+    left = [file.relative_to(workspace.root).as_posix() for file in abandoned(workspace)]
+    yield Check(
+        "temporary files of killed runs",
+        True,
+        f"{len(left)}: `sapwood doctor --repair` removes them" if left else "none",
+        facts={"paths": left[:_SHOWN]},
     )
     yield Check(
         "notes in raw/ that no item claims",

@@ -13,7 +13,7 @@ from sapwood.ingest.forgotten import Forgotten
 from sapwood.store.database import Database
 from sapwood.store.forgetting import ForgettingStore
 from sapwood.store.vectors import VectorStore
-from sapwood.vault.files import write_atomically
+from sapwood.vault.files import abandoned, write_atomically
 from sapwood.vault.paths import OURS, REPORTS
 from sapwood.workspace import Workspace
 
@@ -51,6 +51,8 @@ def purge(workspace: Workspace, database: Database, number: str, traces: Traces)
     for file in [*_files(workspace.logs), *_files(workspace.vault / REPORTS)]:
         _drop_lines(file, names_one)
     workspace.clear_tmp()
+    for file in abandoned(workspace):
+        file.unlink(missing_ok=True)
     for file in workspace.memory_tree.glob("*"):  # copies of before an update or a rebuild: they hold everything
         if file.is_file() and not file.name.endswith(_DATABASES):
             file.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ import ctypes
 import functools
 import json
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from sapwood.vault.paths import is_inside
 from sapwood.workspace import FILE_MODE, FOLDER_MODE, Workspace, writing
 
 _JOURNALS = "journal-"
+_TEMPORARY = re.compile(r"\..+\.(\d+)-[0-9a-f]{8}\.tmp")
 
 
 @functools.cache
@@ -188,7 +190,7 @@ def write_atomically(path: Path, text: str) -> None:
     """
     with writing(path):
         make_folder(str(path.parent))
-        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+        temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
         handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, FILE_MODE)
         try:
             with os.fdopen(handle, "wb") as stream:
@@ -199,6 +201,26 @@ def write_atomically(path: Path, text: str) -> None:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
+
+
+def abandoned(workspace: Workspace) -> list[Path]:
+    """Temporary files of `write_atomically` whose process was killed. They hold what was to be written."""
+    return [
+        file
+        for folder in (workspace.vault, workspace.root / "trash", workspace.connections)
+        for file in sorted(folder.rglob(".*.tmp"))
+        if (match := _TEMPORARY.fullmatch(file.name)) and not _lives(int(match[1]))
+    ]
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # somebody else's
+    return True
 
 
 def keep_changed(workspace: Workspace, name: str, text: str) -> None:
