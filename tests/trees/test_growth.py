@@ -254,6 +254,18 @@ def test_every_link_of_the_vault_leads_to_one_note(sapwood: Sapwood, folder: Pat
     assert {link for _, link in links if notes.get(link) != 1} == set()
 
 
+def test_the_home_page_leads_to_every_source_whether_told_as_a_whole_or_not(
+    sapwood: Sapwood, folder: Path, workspace: Path
+) -> None:
+    for name in ("Oslo", "Turin"):
+        said = [{"sender": ("Anna", "Ben")[n % 2], "time": f"202{n // 200}-05-06T09:{n % 60:02d}:00Z", "text": f"We decided to repaint shed {n} of {name} in the month of May. " * 4} for n in range(400)]  # fmt: skip
+        (folder / f"{name}.json").write_text(json.dumps(said), encoding="utf-8")
+    _import(sapwood, folder)
+    page = (workspace / "wiki/Home.md").read_text(encoding="utf-8")
+    assert "\n- files\n" in page and "|Oslo · 2020-05-06 – 2021-05-06]]" in page and "|Turin · 2020" in page
+    assert "Years: [[2021]] · [[2020]]" in page and "Months: [[2021-05]] · [[2020-05]]" in page
+
+
 def test_a_home_page_that_somebody_changed_is_left(sapwood: Sapwood, folder: Path, workspace: Path) -> None:
     _write_notes(folder, 10)
     _import(sapwood, folder)

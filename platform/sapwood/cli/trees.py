@@ -43,7 +43,7 @@ def source(
                 print_json({"sources": found})
                 return
             for row in found[:_LISTED]:
-                say(f"{row['title']}  {row['summaries']} summaries, {row['waiting']} at the top")
+                say(f"{row['title']}  {row['summaries']} summaries, {row['waiting']} parts not yet told as one")
                 click.secho(f"   {row['scope']}", fg="cyan")
             say(f"{len(found)} sources" + (f", {_LISTED} shown; --json lists all" if len(found) > _LISTED else ""))
             return

@@ -10,18 +10,19 @@ from pathlib import PurePosixPath
 
 from sapwood.store.database import Database
 from sapwood.store.summaries import SummaryStore
-from sapwood.store.trees import TreeStore
+from sapwood.store.trees import TreeStore, tree_id_of
 from sapwood.trees import calendar
+from sapwood.trees.nodes import load_nodes
 from sapwood.vault import frontmatter
 from sapwood.vault.chunkfile import body_sha256
 from sapwood.vault.files import write_atomically
-from sapwood.vault.links import link_to
+from sapwood.vault.links import link_to, plain
 from sapwood.vault.paths import DAILY, REPORTS, topic_page_path
 from sapwood.workspace import Workspace
 
 __all__ = ["write_home"]
 
-_DAYS, _SOURCES, _TOPICS, _REPORTS = 7, 30, 50, 5
+_DAYS, _WEEKS, _MONTHS, _SOURCES, _TOPS, _TOPICS, _REPORTS = 7, 4, 12, 30, 10, 50, 5
 _SETTINGS = {
     "graph.json": {
         "colorGroups": [
@@ -56,16 +57,16 @@ def write_home(workspace: Workspace, database: Database) -> None:
 
 def _body(workspace: Workspace, database: Database) -> str:
     lines = ["# Home", ""]
-    keys = [PurePosixPath(path).stem for path in SummaryStore(database).ids_by_path(DAILY)]
-    days = sorted((key for key in keys if calendar.level_of(key) == 0), reverse=True)[:_DAYS]
-    longer = [max(found) for level in (1, 2, 3) if (found := [key for key in keys if calendar.level_of(key) == level])]
-    if days:
-        lines += ["## Days", "", *(f"- [[{key}]]" for key in [*days, *longer]), ""]
-    sources = [row for row in TreeStore(database).overview() if row["root"] and row["level"]][:_SOURCES]
-    paths = {row["scope"]: SummaryStore(database).path_of(row["root"]) for row in sources}
-    told = [f"- {link_to(PurePosixPath(path).stem, row['title'])}" for row in sources if (path := paths[row["scope"]])]
-    if told:
-        lines += ["## Sources", "", *told, ""]
+    keys = sorted((PurePosixPath(path).stem for path in SummaryStore(database).ids_by_path(DAILY)), reverse=True)
+    levels = {level: [key for key in keys if calendar.level_of(key) == level] for level in range(4)}
+    if levels[0]:
+        lines += ["## Days", "", *(f"- [[{key}]]" for key in levels[0][:_DAYS]), ""]
+        for name, level, most in (("Weeks", 1, _WEEKS), ("Months", 2, _MONTHS), ("Years", 3, None)):
+            if levels[level]:
+                lines += [f"{name}: {' · '.join(f'[[{key}]]' for key in levels[level][:most])}", ""]
+    sources = _sources(database)
+    if sources:
+        lines += ["## Sources", "", *sources, ""]
     topics = [tree for tree in TreeStore(database).trees("topic") if tree.status == "active"][:_TOPICS]
     if topics:
         pages = [f"- {link_to(PurePosixPath(topic_page_path(tree.scope)).stem, tree.title)}" for tree in topics]
@@ -75,3 +76,28 @@ def _body(workspace: Workspace, database: Database) -> str:
     if reports:
         lines += ["## Imports", "", *(f"- [[{name}]]" for name in reports), ""]
     return "\n".join(lines)
+
+
+def _sources(database: Database) -> list[str]:
+    """Each folder, channel or mailbox: a link to what is told of it as a whole, else what stands in it so far, the newest first."""
+    trees, lines = TreeStore(database), []
+    rows = trees.overview()
+    for row in rows[:_SOURCES]:
+        path = SummaryStore(database).path_of(row["root"]) if row["root"] and not row["waiting"] else None
+        if path:
+            lines.append(f"- {link_to(PurePosixPath(path).stem, row['title'])}")
+            continue
+        tops = trees.tops(tree_id_of("source", row["scope"]))
+        told = SummaryStore(database).many(tops)
+        nodes = sorted(load_nodes(database, tops), key=lambda node: (-(node.range_ms or (0, 0))[1], node.node_id))
+        if nodes:
+            lines += [
+                f"- {plain(row['title'])}",
+                *(
+                    f"  - {link_to(n.link, told[n.node_id].title if n.node_id in told else n.title)}"
+                    for n in nodes[:_TOPS]
+                ),
+            ]
+        if len(nodes) > _TOPS:
+            lines.append(f"  - {len(nodes) - _TOPS} more")
+    return [*lines, f"- {len(rows) - _SOURCES} more"] if len(rows) > _SOURCES else lines
