@@ -51,6 +51,24 @@ def test_words_for_days(text: str, days: tuple[str, str]) -> None:
 @pytest.mark.parametrize(
     ("text", "first", "last"),
     [
+        ("yesterday afternoon", "2026-11-29 12:00", "2026-11-29 17:59"), ("昨天下午", "2026-11-29 12:00", "2026-11-29 17:59"), ("上周二上午", "2026-11-24 05:00", "2026-11-24 11:59"),
+        ("last night", "2026-11-29 18:00", "2026-11-29 23:59"), ("昨晚", "2026-11-29 18:00", "2026-11-29 23:59"), ("this morning", "2026-11-30 05:00", "2026-11-30 11:59"),
+        ("今早", "2026-11-30 05:00", "2026-11-30 11:59"), ("last Tuesday in the evening", "2026-11-24 18:00", "2026-11-24 23:59"), ("2026-05-03 morning", "2026-05-03 05:00", "2026-05-03 11:59"),
+        ("last Tuesday night", "2026-11-24 18:00", "2026-11-24 23:59"), ("5月6日凌晨", "2026-05-06 00:00", "2026-05-06 05:59"),
+    ],
+)  # fmt: skip
+def test_parts_of_days(text: str, first: str, last: str) -> None:
+    assert _said(text) == (first, last)
+
+
+@pytest.mark.parametrize("text", ["last week evening", "morning glory", "上周下午", "nice night"])
+def test_what_names_no_day_has_no_part(text: str) -> None:
+    assert _said(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
         ("last Tuesday 15:00", "2026-11-24 15:00", "2026-11-24 15:00"), ("last Tuesday at 3pm", "2026-11-24 15:00", "2026-11-24 15:59"),
         ("上周二下午三点", "2026-11-24 15:00", "2026-11-24 15:59"), ("昨天下午三点半", "2026-11-29 15:30", "2026-11-29 15:30"),
         ("昨天晚上8点", "2026-11-29 20:00", "2026-11-29 20:59"), ("yesterday 9:05", "2026-11-29 09:05", "2026-11-29 09:05"),

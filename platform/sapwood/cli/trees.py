@@ -124,11 +124,13 @@ def recap(
 
 @click.command()
 @click.argument("node")
-@click.option("--depth", "-d", default=1, show_default=True, help="How many levels down.")
-@click.option("--limit", "-n", default=0, help="How many at most; all without it.")
+@click.option("--depth", "-d", type=click.IntRange(1, 32), default=1, show_default=True, help="How many levels down.")
+@click.option("--limit", "-n", type=click.IntRange(min=1), help="How many at most; all without it.")
 @click.option("--query", "-q", default="", help="What speaks most of this comes first.")
 @with_common_options
-def drill(node: str, depth: int, limit: int, query: str, workspace: Path | None, as_json: bool, debug: bool) -> None:
+def drill(
+    node: str, depth: int, limit: int | None, query: str, workspace: Path | None, as_json: bool, debug: bool
+) -> None:
     """What a summary tells of: the summaries and chunks below it, down to the original text.
 
     NODE is the id of a summary, or its first digits; or a day, week, month
@@ -143,7 +145,7 @@ def drill(node: str, depth: int, limit: int, query: str, workspace: Path | None,
                 f"{node}: nothing has this id. Take the node_id of a hit of `sapwood source`, or a day such as 2026-05-03.",
                 as_json=as_json,
             )
-        response = memory.drill_down(node, depth=depth, limit=limit, query=query)
+        response = memory.drill_down(node, depth=depth, limit=limit or 0, query=query)
         if as_json:
             print_json(response.to_json())
         elif found[0].node_kind == "leaf":

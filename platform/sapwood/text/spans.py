@@ -1,7 +1,7 @@
 """Spans of time as people say them: dates, times and words, in English and Chinese.
 
 A span is `[start, end)`, aware, in the user's zone. A day is a whole local day, a clock time without minutes an hour, one
-with minutes a minute. What is not understood is None, never a guess.
+with minutes a minute, a part of a day (`昨天下午`) the hours that the table below gives it. What is not understood is None, never a guess.
 """
 
 from __future__ import annotations
@@ -38,6 +38,12 @@ _ENGLISH_CLOCK = re.compile(r"(?:^| )(?:at )?(?:(\d{1,2})(?::(\d{2}))? ?(am|pm)|
 _CHINESE_CLOCK = re.compile(
     r"(凌晨|早上|上午|中午|下午|傍晚|晚上)?(\d{1,2}|[一二两三四五六七八九十]{1,3})(?:点|點|时|時|[:：])(半|\d{1,2}|[一二三四五六七八九十]{1,3})?分?$"
 )
+_PARTS = {
+    "morning": (5, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 24),
+    "凌晨": (0, 6), "早上": (5, 12), "早晨": (5, 12), "上午": (5, 12), "中午": (11, 14), "下午": (12, 18), "傍晚": (17, 20), "晚上": (18, 24), "夜里": (18, 24),
+}  # fmt: skip
+_PART = re.compile(f"(?:{'|'.join(_PARTS)})$")
+_SHORT_PARTS = {"last night": "yesterday night", "tonight": "today night", "昨晚": "昨天晚上", "昨夜": "昨天夜里", "今晚": "今天晚上", "今早": "今天早上", "前晚": "前天晚上"}  # fmt: skip
 _PLAIN_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}|\d{4}\s*年\s*\d{1,2}\s*月\s*\d{1,2}\s*[日号]")
 _MONTH = re.compile(r"(\d{4})-(\d{1,2})|(\d{4})\s*年\s*(\d{1,2})\s*月份?")
 _YEAR = re.compile(r"(\d{4})\s*年?")
@@ -70,7 +76,7 @@ def _parse(text: str, now: datetime) -> Span | None:
             found = clock(match)
             if days and days[0] == days[1] and found:
                 return _hour(days[0], *found, zone)
-    return _written(text, zone)
+    return _part_of_day(words, now.date(), zone) or _written(text, zone)
 
 
 _FULL_HOUR = re.compile(r"\dT\d{2}$")
@@ -101,6 +107,22 @@ def _whole(first: date, last: date, zone: tzinfo) -> Span:
 def _hour(day: date, hour: int, minute: int | None, zone: tzinfo) -> Span:
     start = datetime.combine(day, time(hour, minute or 0), zone)
     return start, start + (timedelta(hours=1) if minute is None else timedelta(minutes=1))
+
+
+def _part_of_day(words: str, today: date, zone: tzinfo) -> Span | None:
+    """A morning, an afternoon, an evening or a night, which ends at midnight."""
+    words = _SHORT_PARTS.get(words, words)
+    match = _PART.search(words)
+    if match is None:
+        return None
+    rest = words[: match.start()].strip().removesuffix(" in the").rstrip(",的 ")
+    days = (today, today) if rest in ("", "this") else _days(rest, today)
+    if days is None or days[0] != days[1]:
+        return None
+    first, last = _PARTS[match[0]]
+    start = datetime.combine(days[0], time(first), zone)
+    end = datetime.combine(days[0], time(last), zone) if last < 24 else datetime.combine(days[0] + _DAY, time.min, zone)
+    return start, end
 
 
 def _days(words: str, today: date) -> tuple[date, date] | None:
