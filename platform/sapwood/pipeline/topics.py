@@ -53,6 +53,8 @@ def asked_for(database: Database, name: str) -> None:
     identities, entities = IdentityStore(database), EntityStore(database)
     heads = sorted({identities.head(entity_id) for entity_id in identities.resolve(name)})
     if heads:  # of several of that name, such as a first name that is also written alone, the one of whom most is known
-        head = max(heads, key=lambda h: entities.leaf_count(identities.group([h]), None, None))
+        head = heads[0]
+        if len(heads) > 1:
+            head = max(heads, key=lambda h: entities.leaf_count(identities.group([h]), None, None))
         HotnessStore(database).asked(head, now_ms())
         JobStore(database).enqueue([routing(entity_id=head)], now_ms())

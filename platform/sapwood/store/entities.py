@@ -10,11 +10,6 @@ from sapwood.store.database import Database
 
 __all__ = ["EntityStore", "Mention"]
 
-_NAMED = (
-    "entity_id IN (SELECT value FROM json_each(?1)) AND node_kind = 'leaf' "
-    "AND (?2 IS NULL OR timestamp_ms >= ?2) AND (?3 IS NULL OR timestamp_ms <= ?3)"
-)
-
 
 class Mention(NamedTuple):
     """One entity in one node: its id, kind, an example of how it is written there, and how sure the find is, 0 to 1."""
@@ -77,19 +72,34 @@ class EntityStore:
 
     def leaves(self, entity_ids: list[str], since_ms: int | None, until_ms: int | None, limit: int) -> list[str]:
         """Chunks that name one of these, the newest first; those without a date last, and not at all within a window."""
-        rows = self._db.rows(
-            f"SELECT node_id, max(timestamp_ms) AS moment FROM mem_tree_entity_index WHERE {_NAMED} "
-            "GROUP BY node_id ORDER BY moment IS NULL, moment DESC, node_id LIMIT ?4",
-            (json.dumps(entity_ids, ensure_ascii=False), since_ms, until_ms, limit),
-        )
-        return [row[0] for row in rows]
+        window, bounds = _window(since_ms, until_ms)
+        newest: dict[str, int | None] = {}
+        for (
+            entity_id
+        ) in entity_ids:  # each by itself is read off an index from its newest end, however often it is named
+            rows = self._db.rows(
+                f"SELECT node_id, timestamp_ms FROM mem_tree_entity_index WHERE entity_id = ? AND node_kind = 'leaf'{window} "
+                "ORDER BY timestamp_ms DESC, node_id LIMIT ?",
+                (entity_id, *bounds, limit),
+            )
+            for node_id, moment in rows:
+                known = newest.get(node_id)
+                newest[node_id] = moment if known is None or (moment or 0) > known else known
+        ranked = sorted(newest.items(), key=lambda entry: (entry[1] is None, -(entry[1] or 0), entry[0]))
+        return [node_id for node_id, _ in ranked[:limit]]
 
     def leaf_count(self, entity_ids: list[str], since_ms: int | None, until_ms: int | None) -> int:
         """How many chunks name one of these in a window."""
+        window, bounds = _window(since_ms, until_ms)
+        if len(entity_ids) == 1:  # a chunk names it once
+            which, what = "entity_id = ?", entity_ids[0]
+        else:
+            which, what = "entity_id IN (SELECT value FROM json_each(?))", json.dumps(entity_ids, ensure_ascii=False)
+        counted = "count(*)" if len(entity_ids) == 1 else "count(DISTINCT node_id)"
         return int(
             self._db.value(
-                f"SELECT count(DISTINCT node_id) FROM mem_tree_entity_index WHERE {_NAMED}",
-                (json.dumps(entity_ids, ensure_ascii=False), since_ms, until_ms),
+                f"SELECT {counted} FROM mem_tree_entity_index WHERE {which} AND node_kind = 'leaf'{window}",
+                (what, *bounds),
             )
         )
 
@@ -101,6 +111,17 @@ class EntityStore:
             "AND e.entity_id NOT IN (SELECT value FROM json_each(?2)) GROUP BY e.entity_id HAVING count(*) > 1 ORDER BY count(*) DESC, e.entity_id LIMIT 100",
             (json.dumps(self.leaves(entity_ids, None, None, 200)), ids),
         )
+
+    def written_as(self, entity_ids: list[str]) -> list[str]:
+        """Every way in which these are written, each once; as fast for what is named often as for what is named once."""
+        rows = self._db.rows(
+            "WITH RECURSIVE name (entity_id, surface) AS ("
+            "SELECT j.value, (SELECT min(surface) FROM mem_tree_entity_index WHERE entity_id = j.value) FROM json_each(?) j UNION ALL "
+            "SELECT n.entity_id, (SELECT min(surface) FROM mem_tree_entity_index WHERE entity_id = n.entity_id AND surface > n.surface) FROM name n "
+            "WHERE n.surface IS NOT NULL) SELECT DISTINCT surface FROM name WHERE surface IS NOT NULL ORDER BY surface",
+            (json.dumps(entity_ids, ensure_ascii=False),),
+        )
+        return [row[0] for row in rows]
 
     def surfaces(self, entity_ids: list[str]) -> list[str]:
         """How these are written, the most frequent way first."""
@@ -155,3 +176,9 @@ class EntityStore:
         for node_id, kind, surface in rows:
             found.setdefault(node_id, []).append((kind, surface))
         return found
+
+
+def _window(since_ms: int | None, until_ms: int | None) -> tuple[str, tuple[int, ...]]:
+    """Conditions of a window, and their values."""
+    bounds = [(sign, moment) for sign, moment in ((">=", since_ms), ("<=", until_ms)) if moment is not None]
+    return "".join(f" AND timestamp_ms {sign} ?" for sign, _ in bounds), tuple(moment for _, moment in bounds)

@@ -356,6 +356,8 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (day, model)
     ) WITHOUT ROWID;
     """,
+    # How somebody is written, without reading all that names them.
+    "CREATE INDEX mem_tree_entity_index_by_name ON mem_tree_entity_index (entity_id, surface);",
 )
 
 PASSAGE_BITS = 20

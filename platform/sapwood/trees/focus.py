@@ -18,7 +18,7 @@ __all__ = ["focused", "names_of", "passages_naming"]
 
 def names_of(database: Database, entity_ids: Iterable[str]) -> list[str]:
     """How these are written, folded for comparison."""
-    written = EntityStore(database).surfaces(IdentityStore(database).group(entity_ids))
+    written = EntityStore(database).written_as(IdentityStore(database).group(entity_ids))
     return [name for name in dict.fromkeys(map(fold, written)) if name]
 
 
