@@ -55,6 +55,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     language_key: Annotated[
         str, Meta(description="Key of its server, as env:NAME, file:/path or keyring:service/user.")
     ] = ""
+    language_seconds: Annotated[
+        float, Meta(ge=1, description="How long it may take for an answer; then its work is put off.")
+    ] = 300.0
     summariser: Annotated[
         str,
         Meta(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from array import array
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,8 @@ Reply = tuple[int, dict[str, str], bytes]
 
 
 class Server:
-    """A model's server: `reply` makes the answer out of a request's path and body."""
+    """A model's server: `reply` makes the answer out of a request's path and body. A header `pause` is not sent: it says how many
+    seconds lie between two bytes."""
 
     def __init__(self) -> None:
         self.reply: Callable[[str, dict[str, Any]], Reply] = lambda path, body: (500, {}, b"")
@@ -34,10 +37,14 @@ class Server:
                 outer.seen.append((self.path, body, self.headers.get("Authorization", "")))
                 status, headers, content = outer.reply(self.path, body)
                 self.send_response(status)
+                pause = float(headers.pop("pause", 0))
                 for name, value in {"Content-Length": str(len(content)), **headers}.items():
                     self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(content)
+                with suppress(BrokenPipeError, ConnectionResetError):
+                    for at in range(0, len(content), 1 if pause else max(1, len(content))):
+                        self.wfile.write(content[at : at + 1] if pause else content)
+                        time.sleep(pause)
 
             def log_message(self, *_: Any) -> None:
                 pass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -144,7 +145,14 @@ def test_what_cannot_be_taken_leaves_the_chosen_sentences_and_says_why(
     assert {row[0] for row in _rows(workspace, "SELECT summariser FROM mem_tree_summaries")} == {"openai:small"}
 
 
+def _late(question: str) -> Reply:
+    time.sleep(6)
+    return _said(tell(question))
+
+
 WAITS: dict[str, Answer] = {
+    "slow": _late,
+    "answering by drops": lambda q: (200, {"pause": "0.01"}, _said(tell(q))[2]),
     "down": lambda q: (503, {}, b"starting"),
     "limited": lambda q: (429, {"Retry-After": "120"}, b"slow down"),
     "a web page": lambda q: (200, {"Content-Type": "text/html"}, b"<html>Sign in</html>"),
@@ -165,6 +173,7 @@ def test_a_model_that_is_down_or_answers_nonsense_defers_and_nothing_is_lost(
         _rows(workspace, "SELECT * FROM mem_tree_score ORDER BY 1"),
     )
     model.answer = WAITS[case]
+    model.env["SAPWOOD_LANGUAGE_SECONDS"] = "3" if case in ("slow", "answering by drops") else "60"
     assert sapwood("summarise", "--redo", "extractive", env=model.env).code == 0
     assert sapwood("work", "--drain", env=model.env).code == 0
     after = (

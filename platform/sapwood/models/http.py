@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -100,10 +101,15 @@ class ModelServer:
             headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
             limits = httpx.Timeout(self._seconds, connect=_CONNECT_SECONDS)
             self._client = httpx.Client(headers=headers, timeout=limits, follow_redirects=False)
+        deadline = time.monotonic() + self._seconds
         try:
             with self._client.stream("POST", self._url, json=body) as answer:
                 content = bytearray()
                 for part in answer.iter_bytes():
+                    if time.monotonic() > deadline:  # the client's own limit begins anew with every byte
+                        raise ModelUnavailable(
+                            self._subject, f"its server did not end its answer within {self._seconds:.0f} s"
+                        )
                     content += part
                     if len(content) > _LONGEST_ANSWER:
                         raise ModelMisconfigured(self._subject, "its server answers without end", self._check)

@@ -13,7 +13,6 @@ from sapwood.models.http import SERVED, ModelServer, server_url
 
 __all__ = ["LanguageModel", "Said", "open_language_model"]
 
-_SECONDS = 300.0  # a local model on a slow machine
 _CHECK = "Check language_model and language_url."
 
 
@@ -36,14 +35,15 @@ class LanguageModel:
         model: the server's name for it.
         url: of the server.
         key: bearer token; empty for none.
+        seconds: how long an answer may take.
     """
 
-    def __init__(self, kind: str, model: str, url: str, key: str) -> None:
+    def __init__(self, kind: str, model: str, url: str, key: str, seconds: float) -> None:
         self.name = f"{kind}:{model}"
         self._kind = kind
         self._model = model
         route = "/api/chat" if kind == "ollama" else "/chat/completions"
-        self._server = ModelServer(f"the language model {self.name}", url.rstrip("/") + route, key, _CHECK, _SECONDS)
+        self._server = ModelServer(f"the language model {self.name}", url.rstrip("/") + route, key, _CHECK, seconds)
 
     def ask(self, instruction: str, text: str) -> dict[str, Any]:
         """The JSON object that the model answers.
@@ -123,4 +123,5 @@ def open_language_model(settings: Settings) -> LanguageModel | None:
     if kind not in SERVED or not model:
         raise ConfigurationError(f"language_model = {name!r}", "no such model", "Use ollama:NAME, openai:NAME or none.")
     url = server_url("language", name, settings.language_url)
-    return LanguageModel(kind, model, url, resolve(settings.language_key) if settings.language_key else "")
+    key = resolve(settings.language_key) if settings.language_key else ""
+    return LanguageModel(kind, model, url, key, settings.language_seconds)
