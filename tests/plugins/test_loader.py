@@ -11,11 +11,12 @@ import pytest
 from tests.plugins.conftest import install_plugin
 
 from sapwood.errors import PluginError
-from sapwood.plugins.loader import PluginInfo, connector_spec, list_plugins, load_plugin
+from sapwood.plugins.installed import PluginInfo, list_plugins
+from sapwood.plugins.loader import connector_spec, load_plugin
 
 
 def test_the_installed_plugins_are_listed_without_importing_them() -> None:
-    code = "import sys; from sapwood.plugins.loader import list_plugins; print([p.key for p in list_plugins()]); print([m for m in sys.modules if m.startswith('sapwood_')])"
+    code = "import sys; from sapwood.plugins.installed import list_plugins; print([p.key for p in list_plugins()]); print([m for m in sys.modules if m.startswith('sapwood_')])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
     assert out == ["['documents', 'folder']", "[]"]
 
@@ -52,11 +53,11 @@ def test_a_broken_plugin_is_named_with_the_command_that_removes_it(
     info = next(p for p in list_plugins() if p.key == "broken")
     with pytest.raises(PluginError, match=said) as caught:
         load_plugin(info)
-    assert f"pip uninstall {name}" in str(caught.value)
+    assert f"sapwood connectors uninstall {name}" in str(caught.value)
 
 
 def test_an_unknown_key_says_what_is_installed() -> None:
-    with pytest.raises(PluginError, match=r"installed: documents, folder.*pip install sapwood-nowhere"):
+    with pytest.raises(PluginError, match=r"installed: documents, folder.*sapwood connectors install nowhere"):
         connector_spec("nowhere")
 
 

@@ -13,7 +13,8 @@ from sapwood.config import Settings
 from sapwood.errors import PluginError, StoreError
 from sapwood.ingest.edits import how_to_settle, rewrite_items
 from sapwood.ingest.forgotten import Forgotten
-from sapwood.plugins.loader import PluginInfo, list_plugins, load_plugin
+from sapwood.plugins.installed import PluginInfo, list_plugins
+from sapwood.plugins.loader import load_plugin
 from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
 from sapwood.store.items import ItemStore

@@ -17,8 +17,9 @@ from sapwood.clock import zone
 from sapwood.errors import PluginError
 from sapwood.plugins.context import ChildContext, Link
 from sapwood.plugins.converting import ConverterPool
+from sapwood.plugins.installed import PluginInfo, list_plugins, plugins_fingerprint
 from sapwood.plugins.limited_pool import die_with_parent
-from sapwood.plugins.loader import PluginInfo, connector_spec, list_plugins, plugins_fingerprint
+from sapwood.plugins.loader import connector_spec
 from sapwood.sdk.connector import ConnectorSpec, PullRequest
 from sapwood.sdk.errors import ConnectorError
 from sapwood.sdk.events import Seen, SeenMany, event_to_json

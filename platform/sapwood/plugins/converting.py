@@ -9,8 +9,9 @@ from datetime import UTC, tzinfo
 from typing import Any
 
 from sapwood.errors import PluginError
+from sapwood.plugins.installed import list_plugins
 from sapwood.plugins.limited_pool import LimitedPool, TaskCrashed, TaskTimeout
-from sapwood.plugins.loader import list_plugins, load_plugin
+from sapwood.plugins.loader import load_plugin
 from sapwood.sdk.convert import Converted, ConvertError, ConvertFile
 
 __all__ = ["ConverterPool"]

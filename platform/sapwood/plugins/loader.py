@@ -1,4 +1,4 @@
-"""Plugins by entry point: listing reads package metadata only; loading and every hook call have a guard of their own.
+"""Loading plugins: each import and every hook call has a guard of its own.
 
 pluggy's own loader has no guard and drops duplicate names in silence, so each plugin gets a manager of its own here.
 """
@@ -6,35 +6,20 @@ pluggy's own loader has no guard and drops duplicate names in silence, so each p
 from __future__ import annotations
 
 import functools
-from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pluggy
 
 from sapwood.errors import PluginError
+from sapwood.plugins.installed import PluginInfo, list_plugins
 from sapwood.sdk import hooks
 
 if TYPE_CHECKING:
     from sapwood.sdk.connector import ConnectorSpec
 
-__all__ = ["LoadedPlugin", "PluginInfo", "connector_spec", "list_plugins", "load_plugin", "plugins_fingerprint"]
-
-
-@dataclass(frozen=True, slots=True)
-class PluginInfo:
-    """What the metadata of an installed plugin say.
-
-    `problem` is empty for a plugin that may be loaded; else the reason and the command that mends it.
-    """
-
-    key: str
-    module: str
-    distribution: str
-    version: str
-    problem: str = ""
+__all__ = ["LoadedPlugin", "connector_spec", "load_plugin"]
 
 
 class LoadedPlugin:
@@ -59,7 +44,7 @@ class LoadedPlugin:
             raise PluginError(
                 f"the plugin {self.info.distribution} {self.info.version}",
                 f"failed in its hook {hook} ({type(error).__name__}: {error})",
-                f"Report this to its author, or remove it: pip uninstall {self.info.distribution}.",
+                f"Report this to its author, or remove it: sapwood connectors uninstall {self.info.distribution}.",
             ) from error
 
     def implementations(self, hook: str) -> list[tuple[int, Callable[..., Any]]]:
@@ -76,32 +61,6 @@ class LoadedPlugin:
 
 def _call(implementation: pluggy.HookImpl, **arguments: Any) -> Any:
     return implementation.function(*(arguments[name] for name in implementation.argnames))
-
-
-def list_plugins() -> list[PluginInfo]:
-    """All installed plugins, sorted by key; imports none of them.
-
-    Two distributions that claim one key are both listed with a problem that names both.
-    """
-    claims: dict[str, dict[tuple[str, str], PluginInfo]] = defaultdict(dict)
-    for entry in metadata.entry_points(group=hooks.ENTRY_POINT_GROUP):
-        name = entry.dist.name if entry.dist else "unknown"
-        version = entry.dist.version if entry.dist else "unknown"
-        claims[entry.name][name, entry.value] = PluginInfo(entry.name, entry.value, name, version)
-    found: list[PluginInfo] = []
-    for key, infos in sorted(claims.items()):
-        if len(infos) == 1:
-            found += infos.values()
-            continue
-        names = sorted(info.distribution for info in infos.values())
-        problem = f"{' and '.join(names)} both claim the key {key!r}. Keep one: pip uninstall {names[-1]}."
-        found += [PluginInfo(i.key, i.module, i.distribution, i.version, problem) for i in infos.values()]
-    return found
-
-
-def plugins_fingerprint(plugins: list[PluginInfo]) -> str:
-    """Distributions and versions of installed plugins: another value means that other files may be readable."""
-    return " ".join(sorted({f"{info.distribution}=={info.version}" for info in plugins}))
 
 
 @functools.cache
@@ -123,7 +82,7 @@ def load_plugin(info: PluginInfo) -> LoadedPlugin:
         raise PluginError(
             f"the plugin {info.distribution} {info.version}",
             f"cannot be loaded ({type(error).__name__}: {error})",
-            f"Update it or remove it: pip uninstall {info.distribution}.",
+            f"Update it or remove it: sapwood connectors uninstall {info.distribution}.",
         ) from error
     return LoadedPlugin(info, manager)
 
@@ -134,14 +93,17 @@ def connector_spec(key: str, plugins: list[PluginInfo] | None = None) -> Connect
     Raises:
         PluginError: no plugin offers it, or the one that does is broken or needs a newer Sapwood.
     """
-    from sapwood.sdk.connector import API_VERSION, ConnectorSpec
+    from sapwood.sdk.connector import ConnectorSpec
+    from sapwood.sdk.version import API_VERSION, fits
 
     plugins = list_plugins() if plugins is None else plugins
     candidates = [info for info in plugins if info.key == key]
     if not candidates:
         known = ", ".join(info.key for info in plugins) or "none"
         raise PluginError(
-            f"the connector {key}", f"is not installed (installed: {known})", f"Install it: pip install sapwood-{key}."
+            f"the connector {key}",
+            f"is not installed (installed: {known})",
+            f"Install it: sapwood connectors install {key}.",
         )
     plugin = load_plugin(candidates[0])
     for offered in plugin.call("connectors"):
@@ -153,9 +115,7 @@ def connector_spec(key: str, plugins: list[PluginInfo] | None = None) -> Connect
                 )
             if spec.key != key:
                 continue
-            major, minor = (int(part) for part in spec.api.split("."))
-            ours = tuple(int(part) for part in API_VERSION.split("."))
-            if major != ours[0] or minor > ours[1]:
+            if not fits(spec.api):
                 raise PluginError(
                     f"the connector {key}",
                     f"needs plugin API {spec.api}, this Sapwood has {API_VERSION}",

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from sapwood.sdk.convert import Converted, ConvertError, ConvertFile
 from sapwood.sdk.events import Event
+from sapwood.sdk.version import API_VERSION, fits
 
 if TYPE_CHECKING:
     import httpx
@@ -35,8 +36,6 @@ __all__ = [
     "RunContext",
     "Secrets",
 ]
-
-API_VERSION = "1.0"
 
 
 class Capability(StrEnum):
@@ -193,9 +192,7 @@ class ConnectorSpec:
     def __post_init__(self) -> None:
         if not self.key.isidentifier() or self.key != self.key.lower():
             raise ValueError(f"connector key {self.key!r} must be a lower-case word")
-        major, dot, minor = self.api.partition(".")
-        if not (dot and major.isdigit() and minor.isdigit()):
-            raise ValueError(f"{self.key}: api {self.api!r} must read like {API_VERSION!r}")
+        fits(self.api)  # reads like one
 
 
 class Known(Protocol):
