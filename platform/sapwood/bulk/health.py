@@ -10,11 +10,11 @@ from sapwood.bulk.tree_health import prove_trees, summaries, told_by
 from sapwood.bulk.work_health import vector_agreement, vectors, work
 from sapwood.checks import Check, Report
 from sapwood.config import Settings
-from sapwood.errors import PluginError, StoreError
+from sapwood.errors import StoreError
 from sapwood.ingest.edits import how_to_settle, rewrite_items
 from sapwood.ingest.forgotten import Forgotten
 from sapwood.plugins.installed import PluginInfo, list_plugins
-from sapwood.plugins.loader import load_plugin
+from sapwood.plugins.probing import Probed, probe
 from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
 from sapwood.store.items import ItemStore
@@ -154,7 +154,7 @@ def doctor(workspace: Workspace, database: Database, settings: Settings, *, repa
     checks.append(vector_agreement(workspace, database, settings))
     checks += _files(workspace, database)
     checks += prove_trees(workspace, database, repair=repair)
-    checks += [_plugin(info) for info in list_plugins()]
+    checks += [_plugin(info, probed) for info, probed in probe(list_plugins()).items()]
     return Report(tuple(checks))
 
 
@@ -227,10 +227,9 @@ def _files(workspace: Workspace, database: Database) -> Iterator[Check]:
     )
 
 
-def _plugin(info: PluginInfo) -> Check:
+def _plugin(info: PluginInfo, probed: Probed) -> Check:
     facts = {"distribution": info.distribution, "version": info.version}
-    try:
-        load_plugin(info)
-    except PluginError as error:
-        return Check(f"plugin {info.key}", False, error.cause, error.next_step, facts)
+    if probed.problem:
+        step = "" if info.problem else f"Update it or remove it: sapwood connectors uninstall {info.distribution}."
+        return Check(f"plugin {info.key}", False, probed.problem, step, facts)
     return Check(f"plugin {info.key}", True, f"{info.distribution} {info.version}", "", facts)

@@ -102,7 +102,7 @@ def import_path(
         raise ConfigurationError(
             str(path), "lies in the workspace itself", "Import the folder in which the originals lie."
         )
-    run_settings = RunSettings.of(settings, workspace.tmp)
+    run_settings = RunSettings.of(settings, workspace.tmp, workspace)
     connection = folder_connection(workspace, root, options, run_settings)
     run = Run(
         workspace, database, connection, run_settings, zone=zone, owner=settings.owner, personal=settings.redact_personal,

@@ -30,7 +30,7 @@ def preview(workspace: Workspace, settings: Settings, paths: list[Path], options
     store = ConnectionStore(database) if database else None
     try:
         with tempfile.TemporaryDirectory() as tmp:
-            run_settings = RunSettings.of(settings, Path(tmp))
+            run_settings = RunSettings.of(settings, Path(tmp), workspace)
             for path in paths:
                 root, only = wanted(path)
                 config = folder_config(workspace, root, options)[1]

@@ -41,7 +41,7 @@ def main() -> None:
     found = _find(sys.argv[1], plugins)
     link.send({"plugins": plugins_fingerprint(plugins)})
     start = link.start()
-    pool = ConverterPool(start["workers"], start["memory_bytes"], zone(start["timezone"]))
+    pool = ConverterPool(start["workers"], start["memory_bytes"], zone(start["timezone"]), tuple(start["left_out"]))
     try:
         with tempfile.TemporaryDirectory(dir=start["tmp"], prefix="run-") as tmp:
             link.send({"result": _act(link, found, start, Path(tmp), pool)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -18,6 +19,7 @@ __all__ = ["ConverterPool"]
 
 _Converter = Callable[..., Converted | None]
 _found: list[tuple[str, _Converter]] = []
+_left_out: list[str] = []
 
 
 def _converters() -> list[tuple[str, _Converter]]:
@@ -25,6 +27,8 @@ def _converters() -> list[tuple[str, _Converter]]:
     if not _found:
         ranked: list[tuple[int, str, str, _Converter]] = []
         for info in list_plugins():
+            if info.distribution in _left_out:
+                continue
             try:
                 plugin = load_plugin(info)
             except PluginError:
@@ -36,7 +40,8 @@ def _converters() -> list[tuple[str, _Converter]]:
     return _found
 
 
-def _warm_up() -> None:
+def _warm_up(left_out: tuple[str, ...]) -> None:
+    _left_out[:] = left_out
     _converters()
 
 
@@ -91,10 +96,11 @@ class ConverterPool:
         workers: how many processes.
         memory_bytes: address space that each may add to its own after start.
         zone: the user's, for times without one.
+        left_out: distributions whose plugins are not loaded, since they would end or hold up every worker.
     """
 
-    def __init__(self, workers: int, memory_bytes: int, zone: tzinfo = UTC) -> None:
-        self._pool = LimitedPool(workers, memory_bytes, _warm_up)
+    def __init__(self, workers: int, memory_bytes: int, zone: tzinfo = UTC, left_out: tuple[str, ...] = ()) -> None:
+        self._pool = LimitedPool(workers, memory_bytes, functools.partial(_warm_up, left_out))
         self._zone = zone
 
     def convert(self, file: ConvertFile) -> Converted | ConvertError | None:

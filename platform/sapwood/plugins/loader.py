@@ -19,7 +19,7 @@ from sapwood.sdk import hooks
 if TYPE_CHECKING:
     from sapwood.sdk.connector import ConnectorSpec
 
-__all__ = ["LoadedPlugin", "connector_spec", "load_plugin"]
+__all__ = ["LoadedPlugin", "connector_spec", "connectors_of", "load_plugin"]
 
 
 class LoadedPlugin:
@@ -87,13 +87,33 @@ def load_plugin(info: PluginInfo) -> LoadedPlugin:
     return LoadedPlugin(info, manager)
 
 
+def connectors_of(plugin: LoadedPlugin) -> list[ConnectorSpec]:
+    """The connectors that a plugin offers.
+
+    Raises:
+        PluginError: it offers something else, or the same key twice.
+    """
+    from sapwood.sdk.connector import ConnectorSpec
+
+    found: dict[str, ConnectorSpec] = {}
+    for offered in plugin.call("connectors"):
+        if not isinstance(offered, list | tuple):
+            raise _contract(plugin, f"its hook connectors gives {type(offered).__name__} where a list belongs")
+        for spec in offered:
+            if not isinstance(spec, ConnectorSpec):
+                raise _contract(plugin, f"offers {type(spec).__name__} where a ConnectorSpec belongs")
+            if spec.key in found:
+                raise _contract(plugin, f"offers the connector {spec.key!r} twice")
+            found[spec.key] = spec
+    return list(found.values())
+
+
 def connector_spec(key: str, plugins: list[PluginInfo] | None = None) -> ConnectorSpec:
     """The connector with this key, among these plugins or all that are installed.
 
     Raises:
         PluginError: no plugin offers it, or the one that does is broken or needs a newer Sapwood.
     """
-    from sapwood.sdk.connector import ConnectorSpec
     from sapwood.sdk.version import API_VERSION, fits
 
     plugins = list_plugins() if plugins is None else plugins
@@ -101,29 +121,20 @@ def connector_spec(key: str, plugins: list[PluginInfo] | None = None) -> Connect
     if not candidates:
         known = ", ".join(info.key for info in plugins) or "none"
         raise PluginError(
-            f"the connector {key}",
-            f"is not installed (installed: {known})",
-            f"Install it: sapwood connectors install {key}.",
-        )
+            f"the connector {key}", f"is not installed (installed: {known})", f"Install it: sapwood connectors install {key}."
+        )  # fmt: skip
     plugin = load_plugin(candidates[0])
-    for offered in plugin.call("connectors"):
-        for spec in offered or ():
-            if not isinstance(spec, ConnectorSpec):
-                raise PluginError(
-                    f"the plugin {plugin.info.distribution}",
-                    f"offers {type(spec).__name__} where a ConnectorSpec belongs",
-                )
-            if spec.key != key:
-                continue
-            if not fits(spec.api):
-                raise PluginError(
-                    f"the connector {key}",
-                    f"needs plugin API {spec.api}, this Sapwood has {API_VERSION}",
-                    "Update Sapwood.",
-                )
-            return spec
-    raise PluginError(
-        f"the plugin {plugin.info.distribution}",
-        f"offers no connector with the key {key!r}",
-        "Report this to its author.",
+    spec = next((spec for spec in connectors_of(plugin) if spec.key == key), None)
+    if spec is None:
+        raise _contract(plugin, f"offers no connector with the key {key!r}")
+    if not fits(spec.api):
+        raise PluginError(
+            f"the connector {key}", f"needs plugin API {spec.api}, this Sapwood has {API_VERSION}", "Update Sapwood."
+        )
+    return spec
+
+
+def _contract(plugin: LoadedPlugin, cause: str) -> PluginError:
+    return PluginError(
+        f"the plugin {plugin.info.distribution} {plugin.info.version}", cause, "Report this to its author."
     )

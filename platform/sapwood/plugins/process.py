@@ -16,10 +16,12 @@ from typing import IO, Any, Protocol
 from sapwood.config import Settings
 from sapwood.errors import ConfigurationError, ConnectorCrashed, PluginError
 from sapwood.plugins.launch import launch
+from sapwood.plugins.probing import left_out
 from sapwood.plugins.protocol import encode_message, read_message, write_line
 from sapwood.sdk import errors as sdk_errors
 from sapwood.sdk.connector import CheckReport, PullRequest
 from sapwood.sdk.events import Event, event_from_json
+from sapwood.workspace import Workspace
 
 __all__ = ["ConnectorProcess", "HostServices", "KvSet", "RunSettings"]
 
@@ -44,18 +46,20 @@ class HostServices(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """Worker processes of a run, their memory in bytes, the folder for temporary files, and the user's time zone (an IANA
-    name; empty for the machine's own)."""
+    """Worker processes of a run, their memory in bytes, the folder for temporary files, the user's time zone (an IANA
+    name; empty for the machine's own), and distributions whose plugins are not loaded."""
 
     workers: int
     memory_bytes: int
     tmp: Path
     timezone: str = ""
+    left_out: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, settings: Settings, tmp: Path) -> RunSettings:
+    def of(cls, settings: Settings, tmp: Path, workspace: Workspace) -> RunSettings:
         """Those of the user."""
-        return cls(settings.convert_workers, settings.convert_memory_mb * 1024 * 1024, tmp, settings.timezone)
+        memory = settings.convert_memory_mb * 1024 * 1024
+        return cls(settings.convert_workers, memory, tmp, settings.timezone, tuple(sorted(left_out(workspace))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,7 @@ class ConnectorProcess:
             "memory_bytes": settings.memory_bytes,
             "tmp": str(settings.tmp),
             "timezone": settings.timezone,
+            "left_out": settings.left_out,
         }
         self._tmp = str(settings.tmp)
         self._process: subprocess.Popen[bytes] | None = None

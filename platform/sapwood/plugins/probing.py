@@ -1,0 +1,121 @@
+"""Which plugins can be loaded: each is tried in a process of its own, once for each version of it.
+
+What loads is loaded again in the processes that work; what ends its process, hangs or eats memory is left out there, and named.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from sapwood.plugins.installed import PluginInfo, list_plugins
+from sapwood.workspace import FILE_MODE, Workspace
+
+__all__ = ["Probed", "left_out", "probe"]
+
+_SECONDS = 15.0
+_FAILURE_LASTS = 600.0  # seconds; what was missing may have been installed meanwhile
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What a plugin said of itself. `problem` is empty when it can be used; `seconds` is how long its import took; `connectors` are
+    objects with key, title, api, capabilities, hosts (None when they depend on the configuration) and the schema of the configuration."""
+
+    problem: str = ""
+    seconds: float = 0.0
+    reads_files: bool = False
+    connectors: tuple[dict[str, Any], ...] = ()
+
+
+def probe(infos: Iterable[PluginInfo]) -> dict[PluginInfo, Probed]:
+    """Load each plugin in a process of its own, all at the same time. Those with a problem are not tried."""
+    found = {info: Probed(info.problem) for info in infos}
+    running = {info: _start(info) for info in found if not info.problem}
+    deadline = time.monotonic() + _SECONDS
+    for info, process in running.items():
+        found[info] = _outcome(process, deadline)
+    return found
+
+
+def left_out(workspace: Workspace | None, plugins: list[PluginInfo] | None = None) -> dict[str, str]:
+    """Distributions whose plugins cannot be used, each with the reason. What was tried is kept in the workspace, if there is one."""
+    plugins = list_plugins() if plugins is None else plugins
+    file = workspace.memory_tree / "plugins.json" if workspace is not None and workspace.memory_tree.is_dir() else None
+    kept = _read(file)
+    names = {info: _name(info) for info in plugins}
+    wanted = [info for info in plugins if not info.problem and not _is_fresh(kept.get(names[info]))]
+    if wanted:
+        for info, probed in probe(wanted).items():
+            kept[names[info]] = {"at": time.time(), **asdict(probed)}
+        _write(file, {name: kept[name] for name in names.values() if name in kept})
+    problems = {info: info.problem or kept.get(names[info], {}).get("problem", "") for info in plugins}
+    return {info.distribution: problem for info, problem in problems.items() if problem}
+
+
+def _start(info: PluginInfo) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "sapwood.plugins.probe", info.key, info.distribution],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def _outcome(process: subprocess.Popen[bytes], deadline: float) -> Probed:
+    try:
+        said, _ = process.communicate(timeout=max(0.1, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, 9)
+        process.communicate()
+        return Probed(f"does not end its loading within {_SECONDS:.0f} s")
+    try:
+        told = json.loads(said)
+        return Probed(**{**told, "connectors": tuple(told.get("connectors", ()))})
+    except (ValueError, TypeError):
+        code = process.returncode
+        return Probed(f"ends the process that loads it ({f'signal {-code}' if code < 0 else f'exit code {code}'})")
+
+
+def _name(info: PluginInfo) -> str:
+    """Another one for each version, and for each change of an editable install."""
+    stamp = 0
+    with suppress(ImportError, ValueError, OSError):
+        spec = find_spec(info.module.partition(":")[0].partition(".")[0])
+        stamp = os.stat(spec.origin).st_mtime_ns if spec and spec.origin else 0
+    return f"{info.distribution}=={info.version} {info.key} {info.module} {stamp} {sys.version_info[:2]}"
+
+
+def _is_fresh(row: dict[str, Any] | None) -> bool:
+    return row is not None and (not row["problem"] or 0 <= time.time() - row["at"] < _FAILURE_LASTS)
+
+
+def _read(file: Path | None) -> dict[str, dict[str, Any]]:
+    with suppress(OSError, ValueError):
+        if file is not None and isinstance(data := json.loads(file.read_text(encoding="utf-8")), dict):
+            return data
+    return {}
+
+
+def _write(file: Path | None, kept: dict[str, dict[str, Any]]) -> None:
+    """Beside it first, then in its place; a disk that refuses costs the next command another try."""
+    if file is None:
+        return
+    with suppress(OSError):
+        temporary = file.with_name(f".plugins.{os.getpid()}.json")
+        with os.fdopen(
+            os.open(temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, FILE_MODE), "w", encoding="utf-8"
+        ) as stream:
+            json.dump(kept, stream, ensure_ascii=False)
+        temporary.replace(file)
