@@ -42,6 +42,11 @@ class Workspace:
         return self.root / "connections"
 
     @property
+    def plugins(self) -> Path:
+        """What was chosen about plugins, and copies of their wheels."""
+        return self.root / "plugins"
+
+    @property
     def memory_tree(self) -> Path:
         """The databases."""
         return self.root / "memory_tree"

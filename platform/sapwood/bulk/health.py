@@ -14,7 +14,7 @@ from sapwood.errors import StoreError
 from sapwood.ingest.edits import how_to_settle, rewrite_items
 from sapwood.ingest.forgotten import Forgotten
 from sapwood.plugins.installed import PluginInfo, list_plugins
-from sapwood.plugins.probing import Probed, probe
+from sapwood.plugins.probing import Probed, known_to_be_left_out, probe
 from sapwood.store.connections import ConnectionStore
 from sapwood.store.database import Database
 from sapwood.store.items import ItemStore
@@ -99,6 +99,10 @@ def status(workspace: Workspace, database: Database, settings: Settings) -> Repo
     checks.append(
         Check("skipped", True, f"{facts['skipped']} items, each with a reason", facts={"items": facts["skipped"]})
     )
+    for distribution, reason in known_to_be_left_out(workspace).items():
+        off = reason == "is disabled"
+        step = "" if off else "`sapwood connectors doctor` says more."
+        checks.append(Check(f"plugin {distribution}", off, reason, step))
     for connection_id, connector, account, name in store.all():
         checks.append(_connection(store, connection_id, connector, account, name))
     return Report(tuple(checks))

@@ -12,6 +12,7 @@ from sapwood.bulk.host import ReadingHost
 from sapwood.config import Settings
 from sapwood.errors import ConfigurationError
 from sapwood.ingest.edits import how_to_settle
+from sapwood.plugins.choices import require_enabled
 from sapwood.plugins.process import ConnectorProcess, RunSettings
 from sapwood.sdk.connector import PullRequest
 from sapwood.store.connections import ConnectionStore
@@ -102,6 +103,7 @@ def import_path(
         raise ConfigurationError(
             str(path), "lies in the workspace itself", "Import the folder in which the originals lie."
         )
+    require_enabled(workspace, "folder")
     run_settings = RunSettings.of(settings, workspace.tmp, workspace)
     connection = folder_connection(workspace, root, options, run_settings)
     run = Run(

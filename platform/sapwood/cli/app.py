@@ -10,6 +10,7 @@ import click
 from sapwood import __version__
 from sapwood.cli.backup import backup, restore
 from sapwood.cli.commands import Commands, open_memory, with_common_options
+from sapwood.cli.connectors import connectors
 from sapwood.cli.console import (
     DONE,
     DONE_WITH_FAILURES,
@@ -232,7 +233,22 @@ def edits_drop(chunk: str, workspace: Path | None, as_json: bool, debug: bool) -
     _settle(chunk, "drop", workspace, as_json, debug)
 
 
-for command in (recap, topic, source, drill, entities, forget, summarise, jobs, work, explain, embed, backup, restore):
+for command in (
+    recap,
+    topic,
+    source,
+    drill,
+    entities,
+    forget,
+    summarise,
+    jobs,
+    work,
+    explain,
+    embed,
+    backup,
+    restore,
+    connectors,
+):
     app.add_command(command)
 
 

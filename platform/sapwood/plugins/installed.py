@@ -73,7 +73,7 @@ def _alone(infos: list[PluginInfo]) -> list[PluginInfo]:
     if len(infos) == 1:
         return infos
     names = sorted(info.distribution for info in infos)
-    problem = f"{' and '.join(names)} both claim the key {infos[0].key!r}. Keep one: sapwood connectors uninstall {names[-1]}."
+    problem = f"the key {infos[0].key!r} is claimed by {' and '.join(names)}. Keep one: sapwood connectors uninstall {names[-1]}."
     return [replace(info, problem=problem) for info in infos]
 
 

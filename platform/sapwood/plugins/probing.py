@@ -17,10 +17,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from sapwood.plugins.choices import disabled
 from sapwood.plugins.installed import PluginInfo, list_plugins
 from sapwood.workspace import FILE_MODE, Workspace
 
-__all__ = ["Probed", "left_out", "probe"]
+__all__ = ["Probed", "known_to_be_left_out", "left_out", "probe"]
 
 _SECONDS = 15.0
 _FAILURE_LASTS = 600.0  # seconds; what was missing may have been installed meanwhile
@@ -47,19 +48,37 @@ def probe(infos: Iterable[PluginInfo]) -> dict[PluginInfo, Probed]:
     return found
 
 
-def left_out(workspace: Workspace | None, plugins: list[PluginInfo] | None = None) -> dict[str, str]:
-    """Distributions whose plugins cannot be used, each with the reason. What was tried is kept in the workspace, if there is one."""
-    plugins = list_plugins() if plugins is None else plugins
-    file = workspace.memory_tree / "plugins.json" if workspace is not None and workspace.memory_tree.is_dir() else None
+def left_out(workspace: Workspace | None) -> dict[str, str]:
+    """Distributions whose plugins cannot or shall not be used, each with the reason. Those that have not been tried in this version are tried;
+    what came of it is kept in the workspace, if there is one."""
+    plugins, file = list_plugins(), _file(workspace)
     kept = _read(file)
-    names = {info: _name(info) for info in plugins}
-    wanted = [info for info in plugins if not info.problem and not _is_fresh(kept.get(names[info]))]
+    wanted = [info for info in plugins if not info.problem and not _is_fresh(kept.get(_name(info)))]
     if wanted:
-        for info, probed in probe(wanted).items():
-            kept[names[info]] = {"at": time.time(), **asdict(probed)}
-        _write(file, {name: kept[name] for name in names.values() if name in kept})
-    problems = {info: info.problem or kept.get(names[info], {}).get("problem", "") for info in plugins}
-    return {info.distribution: problem for info, problem in problems.items() if problem}
+        kept |= {_name(info): {"at": time.time(), **asdict(probed)} for info, probed in probe(wanted).items()}
+        _write(file, {name: kept[name] for name in map(_name, plugins) if name in kept})
+    return _problems(plugins, kept, workspace)
+
+
+def known_to_be_left_out(workspace: Workspace) -> dict[str, str]:
+    """As `left_out`, by what is known already: nothing is tried."""
+    return _problems(list_plugins(), _read(_file(workspace)), workspace)
+
+
+def _problems(
+    plugins: list[PluginInfo], kept: dict[str, dict[str, Any]], workspace: Workspace | None
+) -> dict[str, str]:
+    switched_off = disabled(workspace) if workspace is not None else set()
+    found: dict[str, str] = {}
+    for info in plugins:
+        problem = info.problem or kept.get(_name(info), {}).get("problem", "")
+        if problem or info.key in switched_off:
+            found[info.distribution] = problem or "is disabled"
+    return found
+
+
+def _file(workspace: Workspace | None) -> Path | None:
+    return workspace.memory_tree / "plugins.json" if workspace is not None and workspace.memory_tree.is_dir() else None
 
 
 def _start(info: PluginInfo) -> subprocess.Popen[bytes]:
