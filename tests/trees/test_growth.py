@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import Result
+from tests.conftest import Result, let_rest
 
 from sapwood.memory import Memory
 from sapwood.store.tree_checks import tree_faults
@@ -177,6 +177,7 @@ def test_an_edit_of_a_note_reaches_the_summary_that_tells_of_it(
 def test_the_same_import_gives_the_same_trees(sapwood: Sapwood, folder: Path, workspace: Path, tmp_path: Path) -> None:
     _write_notes(folder, 12)
     (folder / "long.md").write_text("\n\n".join(f"## {s}\n\n{_note(s) * 40}" for s in SUBJECTS), encoding="utf-8")
+    let_rest(folder)
     _import(sapwood, folder)
     first = _trees(workspace)
     shutil.rmtree(workspace)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.conftest import Result
+from tests.conftest import Result, let_rest
 from tests.trees.test_days import _week
 from tests.trees.test_growth import SUBJECTS, _faults, _note, _trees, _write_notes
 
@@ -25,6 +25,7 @@ def test_killed_work_grows_the_same_trees(
     (folder / "long.md").write_text(
         "\n\n".join(f"## {s} {n}\n\n{_note(s, n) * 40}" for n in range(3) for s in SUBJECTS), encoding="utf-8"
     )
+    let_rest(folder)
     assert sapwood("import", str(folder), "--wait", env=ENV).code == 0
     whole = _trees(workspace)
     broken = tmp_path / "broken"
