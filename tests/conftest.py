@@ -13,6 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says nothing of what is tested; in CI the examples are the same each time.
+settings.register_profile(
+    "untimed", parent=settings.get_profile("ci" if os.environ.get("CI") else "default"), deadline=None
+)
+settings.load_profile("untimed")
 
 CORPUS = Path(os.environ.get("SAPWOOD_CORPUS", Path(__file__).parents[2] / "shared" / "corpus"))
 

@@ -83,3 +83,15 @@ def test_chunks_of_one_source_stand_below_its_title_once() -> None:
     told = Extractive().summarise(parts, [])
     assert [line for line in told.split("\n") if line.startswith("**")] == ["**Yard**:", "**Office**:", "**Yard**:"]
     assert all(f"[{number}]" in told for number in (1, 2, 3, 4))
+
+
+def test_what_one_speaker_says_in_a_row_is_told_in_one_line_before_another_name_is_paid_for() -> None:
+    said = [
+        ("Maximiliana Featherstonehaugh-Cholmondeley", "The dredger of Antwerp needs a new pump before the winter. The pump for the dredger costs 900 euros in Ghent. The harbour of Ghent closes on Friday."),
+        ("Bartholomew Wriothesley-Throckmorton", "The dredger has a second pump in the shed."),
+        ("Maximiliana Featherstonehaugh-Cholmondeley", "The shed of the harbour is locked at night."),
+    ]  # fmt: skip
+    body = "\n\n".join(f"## 2024-05-01T10:0{n}:00Z — {who}\n{text}" for n, (who, text) in enumerate(said)) + "\n"
+    (told,) = extract([Part("c", body, Kind.CHAT)], 60)
+    assert count_tokens(told.text) <= 60
+    assert told.text.count("Maximiliana") == 1 and told.text.count(". ") == 2 and "Bartholomew" not in told.text

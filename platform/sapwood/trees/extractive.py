@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 import re
+from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -46,6 +47,7 @@ _TOLD_AGAIN = 0.3  # of a term's weight is left each time it is told
 _LEAST = 0.2  # of what the first sentence told: less is only told to fill the room
 _TURN = 0.3  # how much a part that has been told of stands back, for each of its sentences
 _ROUNDS, _ROOM = 3, 0.03  # how often the room that is left is looked at, and how much of it is left alone
+_NEAR = 40  # sentences before and after a chosen one that are looked at for joining it
 _FIGURE = re.compile(r"\d")
 
 
@@ -115,9 +117,11 @@ class _Selection:
             if s.speaker
         }
         framed = {key: count_tokens(frame) for key, frame in frames.items()}
-        self._costs = [
-            count_tokens(s.text) + framed.get((s.speaker, s.act, bool(CJK.search(s.text))), 0) for s in sentences
-        ]
+        self._costs = [count_tokens(s.text) for s in sentences]
+        self._frames = [framed.get((s.speaker, s.act, bool(CJK.search(s.text))), 0) for s in sentences]
+        self._is_talk = any(self._frames)
+        self._in_order: list[int] = []
+        self._heap: list[tuple[float, int]] = []
         self._told_of: Counter[int] = Counter()
         self._chosen: list[int] = []
         self._taken: set[int] = set()
@@ -139,27 +143,67 @@ class _Selection:
 
     def _by_priority(self, numbers: list[int]) -> Iterator[int]:
         """Sentences, the best next one first, as it is after what has been taken meanwhile."""
-        # Nothing ever gains by a choice, so that a stale priority is too high at most, and is looked at again.
-        heap = [(-self._priority(n), n) for n in numbers]
-        heapq.heapify(heap)
-        while heap:
-            stale, number = heapq.heappop(heap)
+        # A stale priority is too high at most, and is looked at again: what gains by a choice is put in anew by `_take`.
+        self._heap = [(-self._priority(n), n) for n in numbers]
+        heapq.heapify(self._heap)
+        while self._heap:
+            stale, number = heapq.heappop(self._heap)
+            if number in self._taken:
+                continue
             now = -self._priority(number)
             if now > stale:
-                heapq.heappush(heap, (now, number))
+                heapq.heappush(self._heap, (now, number))
             else:
                 yield number
 
     def _take(self, number: int, tokens: int) -> bool:
-        if self.spent + self._costs[number] > tokens:
+        cost = self._cost(number)
+        if self.spent + cost > tokens:
             return False
         self._chosen.append(number)
         self._taken.add(number)
-        self.spent += self._costs[number]
+        self.spent += cost
+        insort(self._in_order, number)
         self._told_of[self.sentences[number].part] += 1
         for term in self._terms[number]:
             self._left[term] *= _TOLD_AGAIN
+        for near in self._joinable(number) if self._is_talk else ():
+            heapq.heappush(self._heap, (-self._priority(near), near))
         return True
+
+    def _cost(self, number: int) -> int:
+        """Tokens that it adds: its own, and what the names of speakers take more, or less where it joins what is told of the same one."""
+        if not self._in_order or not self._is_talk:
+            return self._costs[number] + self._frames[number]
+        before, after = self._beside(number)
+        frame, behind = self._frames[number], self._frames[after] if after is not None else 0
+        if self._joins(before, number):
+            frame = 0
+        frame += behind * (self._joins(before, after) - self._joins(number, after))
+        return self._costs[number] + frame
+
+    def _beside(self, number: int) -> tuple[int | None, int | None]:
+        """The chosen sentences before and after it."""
+        at = bisect_left(self._in_order, number)
+        after = next((n for n in self._in_order[at : at + 2] if n != number), None)
+        return (self._in_order[at - 1] if at else None), after
+
+    def _joins(self, one: int | None, other: int | None) -> bool:
+        """True for two that are told in one line when they follow each other."""
+        if one is None or other is None:
+            return False
+        a, b = self.sentences[one], self.sentences[other]
+        return (a.part, a.speaker, a.act) == (b.part, b.speaker, b.act)
+
+    def _joinable(self, number: int) -> Iterator[int]:
+        """Sentences near a chosen one that would be told in its line."""
+        before, after = self._beside(number)
+        for near in range(
+            max(number - _NEAR, (before if before is not None else -1) + 1),
+            min(number + _NEAR, after if after is not None else len(self.sentences)),
+        ):
+            if near not in self._taken and self._terms[near] and self._joins(number, near):
+                yield near
 
     def _gain(self, number: int, *, whole: bool = False) -> float:
         """What a sentence adds; `whole` for one that is chosen: what it added then."""
@@ -167,7 +211,7 @@ class _Selection:
         return gain / _TOLD_AGAIN if whole else gain
 
     def _priority(self, number: int) -> float:
-        cost: float = (self._costs[number] + _COST_BASE) ** _COST_POWER
+        cost: float = (max(self._cost(number), 0) + _COST_BASE) ** _COST_POWER
         return self._gain(number) / cost / (1 + _TURN * self._told_of[self.sentences[number].part])
 
 
