@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import time
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -43,6 +44,23 @@ def from_ms(milliseconds: int) -> datetime:
 def iso_z(moment: datetime) -> str:
     """RFC 3339 in UTC with whole seconds and a `Z`, as headings of chats carry it."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def retry_after(value: str | None) -> float | None:
+    """The seconds of an HTTP header Retry-After (RFC 9110, 10.2.3), a number or a date; None without one, or for one that is neither."""
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        from email.utils import parsedate_to_datetime  # takes as long to import as all else here
+
+        try:
+            moment = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        seconds = ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now()).total_seconds()
+    return max(seconds, 0.0) if math.isfinite(seconds) else None
 
 
 def zone(name: str) -> tzinfo:

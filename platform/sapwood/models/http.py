@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
+from sapwood.clock import retry_after
 from sapwood.errors import ConfigurationError, SapwoodError
 
 if TYPE_CHECKING:
@@ -148,22 +147,13 @@ class ModelServer:
         status = answer.status_code
         told = f"its server answers {status}: {' '.join(content.decode('utf-8', 'replace').split())[:200]}"
         if status in (408, 429) or status >= 500:
-            return ModelUnavailable(self._subject, told, retry_after=_retry_after(answer.headers.get("Retry-After")))
+            return ModelUnavailable(self._subject, told, retry_after=_wait(answer.headers.get("Retry-After")))
         if status in (400, 413, 422):
             return ModelRefused(self._subject, told, self._check)
         return ModelMisconfigured(self._subject, told, "Check its key." if status in (401, 403) else self._check)
 
 
-def _retry_after(value: str | None) -> float | None:
-    """Seconds, given as a number or as a date; at most an hour."""
-    if not value:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            moment = parsedate_to_datetime(value)
-        except ValueError:
-            return None
-        seconds = ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds()
-    return min(max(seconds, 1.0), _LONGEST_WAIT)
+def _wait(header: str | None) -> float | None:
+    """Seconds, at least one and at most an hour; None when the server does not say."""
+    seconds = retry_after(header)
+    return None if seconds is None else min(max(seconds, 1.0), _LONGEST_WAIT)

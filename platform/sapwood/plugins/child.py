@@ -20,6 +20,7 @@ from sapwood.plugins.converting import ConverterPool
 from sapwood.plugins.installed import PluginInfo, list_plugins, plugins_fingerprint
 from sapwood.plugins.limited_pool import die_with_parent
 from sapwood.plugins.loader import connector_spec
+from sapwood.plugins.network import HostGuard
 from sapwood.sdk.connector import ConnectorSpec, PullRequest
 from sapwood.sdk.errors import ConnectorError
 from sapwood.sdk.events import Seen, SeenMany, event_to_json
@@ -85,8 +86,10 @@ def _act(
     if isinstance(spec, BaseException):
         raise spec
     config = _config(spec, start["config"])
+    guard = HostGuard(spec.hosts(config))
+    guard.watch_sockets()
     context = ChildContext(
-        link, account=start["account"], zone=zone(start["timezone"]), tmp=tmp, hosts=spec.hosts(config), pool=pool
+        link, account=start["account"], zone=zone(start["timezone"]), tmp=tmp, guard=guard, pool=pool
     )
     connector = spec.factory(config)
     if start["action"] == "check":

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from msgspec.json import Decoder
 
 from sapwood.plugins.converting import ConverterPool
+from sapwood.plugins.network import HostGuard
 from sapwood.plugins.protocol import read_line, read_message, write_message
 from sapwood.sdk.connector import Budget, KeyValues, Known, KnownItem, Secrets
 from sapwood.sdk.convert import Converted, ConvertError, ConvertFile
@@ -134,11 +135,11 @@ class ChildContext:
     """See `sapwood.sdk.connector.RunContext`."""
 
     def __init__(
-        self, link: Link, *, account: str, zone: tzinfo, tmp: Path, hosts: tuple[str, ...], pool: ConverterPool
+        self, link: Link, *, account: str, zone: tzinfo, tmp: Path, guard: HostGuard, pool: ConverterPool
     ) -> None:
         self._link = link
         self._pool = pool
-        self._hosts = hosts
+        self._guard = guard
         self._http: httpx.Client | None = None
         self.account = account
         self.zone = zone
@@ -154,18 +155,11 @@ class ChildContext:
 
     @property
     def http(self) -> httpx.Client:
-        """An httpx client that spends the budget and refuses hosts that the connector did not declare."""
+        """See `plugins.web.make_client`."""
         if self._http is None:
-            import httpx
+            from sapwood.plugins.web import make_client
 
-            def guard(request: httpx.Request) -> None:
-                if request.url.host not in self._hosts:
-                    raise ConfigError(
-                        f"{request.url.host} is not one of the hosts that this connector declares: {', '.join(self._hosts) or 'none'}"
-                    )
-                self.budget.spend()
-
-            self._http = httpx.Client(timeout=30.0, event_hooks={"request": [guard]})
+            self._http = make_client(self._guard, spend=self.budget.spend, sleep=self.sleep)
         return self._http
 
     def clock(self) -> datetime:
