@@ -32,6 +32,13 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = False
     convert_workers: Annotated[int, Meta(ge=1, le=64, description="Processes that read documents.")] = 2
     convert_memory_mb: Annotated[int, Meta(ge=128, description="Memory that one document may use, in MiB.")] = 1024
+    connector_memory_mb: Annotated[
+        int, Meta(ge=256, description="Memory that a connector's process may use beyond its start, in MiB.")
+    ] = 2048
+    connector_stall_seconds: Annotated[
+        float, Meta(ge=1, description="How long a connector may say nothing before its run is ended.")
+    ] = 900.0
+    connector_hours: Annotated[float, Meta(gt=0, description="How long a run of a connector may take.")] = 24.0
     workers: Annotated[int, Meta(ge=1, le=64, description="Threads that do the slow work which asks no model.")] = 2
     embedding_model: Annotated[
         str, Meta(description="What makes vectors: offline, hashing, ollama:NAME, openai:NAME, or none.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -13,11 +14,13 @@ from tests.plugins.conftest import install_plugin
 from sapwood.bulk.host import ReadingHost
 from sapwood.errors import ConnectorCrashed
 from sapwood.plugins.process import ConnectorProcess, RunSettings
+from sapwood.plugins.watch import RunLimits
 from sapwood.sdk import PullRequest, SeenMany
 
 _PLUGIN = """
-import os, subprocess, sys
-from sapwood.sdk import API_VERSION, CheckReport, CheckpointModel, ConnectorConfig, ConnectorSpec, Seen, hookimpl
+import os, subprocess, sys, time
+from datetime import UTC, datetime
+from sapwood.sdk import API_VERSION, CanonicalisedSource, CheckReport, Metadata, Segment, CheckpointModel, ConnectorConfig, ConnectorSpec, Seen, hookimpl
 
 class Config(ConnectorConfig):
     action: str
@@ -40,6 +43,23 @@ class Rude:
         if action == "shout":
             print("noise", flush=True)
             os.write(1, b"more noise")
+        if action == "hang":
+            time.sleep(1000)
+        if action == "spin":
+            while True: pass
+        if action == "chatter":
+            while True: yield Seen("rude:a:1", "s"); time.sleep(0.01)
+        if action == "eat":
+            eaten = []
+            while True: eaten.append(bytearray(1 << 24))
+        if action == "give a number":
+            yield 5
+        if action == "give a naive time":
+            yield CanonicalisedSource("rude:a:3", "rude:a", "s", "chat", "T", (Segment("1", "x", datetime(2024, 1, 1)),))
+        if action == "give a huge text":
+            yield CanonicalisedSource("rude:a:3", "rude:a", "s", "document", "T", (Segment("1", "x" * (80 << 20)),), Metadata(timestamp=datetime.now(UTC)))
+        if action == "raise":
+            raise RuntimeError("password = hunter2secret9")
         yield Seen("rude:a:2", "s")
 
 @hookimpl
@@ -52,6 +72,7 @@ def connectors():
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rude connector is installed."""
     install_plugin(tmp_path / "site", "rude-one", "rude", "rude_one", _PLUGIN)
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
 
 
@@ -100,3 +121,38 @@ def test_the_hosts_own_steps_are_all_taken_before_the_first_event(tmp_path: Path
         assert "rude-one==1.0" in process.plugins(meanwhile)
         for _ in process.pull(PullRequest(), ReadingHost(), meanwhile):
             assert len(taken) == 3000
+
+
+@pytest.mark.parametrize(
+    ("action", "limits", "cause"),
+    [
+        ("hang", RunLimits(stall_seconds=1.5), "has said nothing for 2 s"),
+        ("spin", RunLimits(stall_seconds=1.5), "has said nothing for 2 s"),
+        ("chatter", RunLimits(wall_seconds=2.0), "has worked for more than 2 s"),
+        ("eat", RunLimits(memory_bytes=400 << 20), "MemoryError"),
+        ("give a number", RunLimits(), "int"),
+        ("give a naive time", RunLimits(), "has no time zone"),
+        ("give a huge text", RunLimits(), "longer than"),
+    ],
+)
+def test_what_a_connector_does_wrong_ends_its_run_and_is_named(
+    tmp_path: Path, action: str, limits: RunLimits, cause: str
+) -> None:
+    (tmp_path / "logs").mkdir()
+    settings = RunSettings(1, 1 << 30, tmp_path, limits=limits, reports=tmp_path / "logs")
+    with (
+        ConnectorProcess("rude", {"action": action}, "a", settings) as process,
+        pytest.raises(ConnectorCrashed, match=cause) as crashed,
+    ):
+        list(process.pull(PullRequest(), ReadingHost()))
+    report = json.loads(next((tmp_path / "logs").glob("crash-*.json")).read_text(encoding="utf-8"))
+    assert (report["distribution"], report["version"]) == ("rude-one", "1.0") and cause in report["cause"]
+    assert str(tmp_path / "logs") in str(crashed.value)
+
+
+def test_a_report_of_a_crash_holds_where_it_happened_and_no_secret(tmp_path: Path) -> None:
+    settings = RunSettings(1, 1 << 30, tmp_path, reports=tmp_path)
+    with ConnectorProcess("rude", {"action": "raise"}, "a", settings) as process, pytest.raises(ConnectorCrashed):
+        list(process.pull(PullRequest(), ReadingHost()))
+    text = next(tmp_path.glob("crash-*.json")).read_text(encoding="utf-8")
+    assert "in pull" in text and "RuntimeError" in text and "hunter2secret9" not in text

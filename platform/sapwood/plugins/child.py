@@ -18,7 +18,7 @@ from sapwood.errors import PluginError
 from sapwood.plugins.context import ChildContext, Link
 from sapwood.plugins.converting import ConverterPool
 from sapwood.plugins.installed import PluginInfo, list_plugins, plugins_fingerprint
-from sapwood.plugins.limited_pool import die_with_parent
+from sapwood.plugins.limited_pool import die_with_parent, limit_memory
 from sapwood.plugins.loader import connector_spec
 from sapwood.plugins.network import HostGuard
 from sapwood.sdk.connector import ConnectorSpec, PullRequest
@@ -42,6 +42,7 @@ def main() -> None:
     found = _find(sys.argv[1], plugins)
     link.send({"plugins": plugins_fingerprint(plugins)})
     start = link.start()
+    limit_memory(start["own_memory_bytes"])
     pool = ConverterPool(start["workers"], start["memory_bytes"], zone(start["timezone"]), tuple(start["left_out"]))
     try:
         with tempfile.TemporaryDirectory(dir=start["tmp"], prefix="run-") as tmp:

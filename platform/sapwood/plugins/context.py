@@ -7,6 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, tzinfo
 from itertools import count
 from pathlib import Path
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["ChildContext", "Link"]
 
 _ROWS = Decoder(list[KnownItem])
+
+
+_HEARTBEAT = 30.0  # seconds between two signs of life
 
 
 class Link:
@@ -181,7 +185,8 @@ class ChildContext:
 
     def convert(self, file: ConvertFile) -> Converted:
         """Read one file in a worker."""
-        found = self._pool.convert(file)
+        with self._heard():
+            found = self._pool.convert(file)
         if found is None:
             raise Unsupported(f"no installed plugin reads {file.name}")
         if isinstance(found, ConvertError):
@@ -192,7 +197,23 @@ class ChildContext:
         self, files: Iterable[ConvertFile]
     ) -> Iterator[tuple[ConvertFile, Converted | ConvertError | None]]:
         """Read many files in workers, results in order."""
-        return self._pool.convert_all(self._until_cancelled(files))
+        with self._heard():
+            yield from self._pool.convert_all(self._until_cancelled(files))
+
+    @contextmanager
+    def _heard(self) -> Iterator[None]:
+        """While a file is read, which may take long, the host hears that somebody is alive."""
+        over = threading.Event()
+
+        def tell() -> None:
+            while not over.wait(_HEARTBEAT):
+                self._link.send({"alive": True})
+
+        threading.Thread(target=tell, daemon=True, name="heartbeat").start()
+        try:
+            yield
+        finally:
+            over.set()
 
     def _until_cancelled(self, files: Iterable[ConvertFile]) -> Iterator[ConvertFile]:
         for file in files:

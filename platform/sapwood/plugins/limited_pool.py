@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-__all__ = ["LimitedPool", "TaskCrashed", "TaskTimeout", "die_with_parent"]
+__all__ = ["LimitedPool", "TaskCrashed", "TaskTimeout", "die_with_parent", "limit_memory"]
 
 _PR_SET_PDEATHSIG = 1
 _PATIENCE_SECONDS = 10.0  # a worker that has been told to end takes a tenth of a second
@@ -52,7 +52,8 @@ def die_with_parent() -> None:
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _limit_memory(extra_bytes: int) -> None:
+def limit_memory(extra_bytes: int) -> None:
+    """Let this process use that much address space more than it has now."""
     try:
         with open("/proc/self/statm") as statm:
             used = int(statm.read().split()[0]) * resource.getpagesize()
@@ -68,7 +69,7 @@ def _prepare_worker(memory_bytes: int, niceness: int) -> None:
     os.nice(niceness)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    _limit_memory(memory_bytes)
+    limit_memory(memory_bytes)
 
 
 @functools.cache

@@ -8,8 +8,8 @@ import select
 import signal
 import subprocess
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -18,6 +18,7 @@ from sapwood.errors import ConfigurationError, ConnectorCrashed, PluginError
 from sapwood.plugins.launch import launch
 from sapwood.plugins.probing import left_out
 from sapwood.plugins.protocol import encode_message, read_message, write_line
+from sapwood.plugins.watch import RunLimits, Watch, write_crash_report
 from sapwood.sdk import errors as sdk_errors
 from sapwood.sdk.connector import CheckReport, PullRequest
 from sapwood.sdk.events import Event, event_from_json
@@ -47,19 +48,28 @@ class HostServices(Protocol):
 @dataclass(frozen=True, slots=True)
 class RunSettings:
     """Worker processes of a run, their memory in bytes, the folder for temporary files, the user's time zone (an IANA
-    name; empty for the machine's own), and distributions whose plugins are not loaded."""
+    name; empty for the machine's own), distributions whose plugins are not loaded, what the connector's process may use, and the
+    folder for reports of crashes."""
 
     workers: int
     memory_bytes: int
     tmp: Path
     timezone: str = ""
     left_out: tuple[str, ...] = ()
+    limits: RunLimits = field(default_factory=RunLimits)
+    reports: Path | None = None
 
     @classmethod
     def of(cls, settings: Settings, tmp: Path, workspace: Workspace) -> RunSettings:
         """Those of the user."""
         memory = settings.convert_memory_mb * 1024 * 1024
-        return cls(settings.convert_workers, memory, tmp, settings.timezone, tuple(sorted(left_out(workspace))))
+        limits = RunLimits(
+            settings.connector_memory_mb * 1024 * 1024,
+            settings.connector_stall_seconds,
+            settings.connector_hours * 3600,
+        )
+        left = tuple(sorted(left_out(workspace)))
+        return cls(settings.convert_workers, memory, tmp, settings.timezone, left, limits, workspace.logs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +93,12 @@ class ConnectorProcess:
             "tmp": str(settings.tmp),
             "timezone": settings.timezone,
             "left_out": settings.left_out,
+            "own_memory_bytes": settings.limits.memory_bytes,
         }
+        self._limits = settings.limits
+        self._reports = settings.reports
+        self._watch: Watch | None = None
+        self._last: dict[str, Any] = {}
         self._tmp = str(settings.tmp)
         self._process: subprocess.Popen[bytes] | None = None
         self._noise: IO[bytes] | None = None
@@ -92,14 +107,14 @@ class ConnectorProcess:
     def __enter__(self) -> ConnectorProcess:
         launched = launch(self._key, Path(self._tmp))
         self._process, self._noise = launched.process, launched.noise
+        self._watch = Watch(self._limits, self._kill)
         return self
 
     def __exit__(self, *_: object) -> None:
         process = self._running()
-        if process.returncode is None:
-            # The group is its parsers and all else that it started. Until it is waited for, its number is nobody else's.
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
+        if self._watch is not None:
+            self._watch.stop()
+        self._kill()
         process.wait()
         for stream in (process.stdin, process.stdout, self._noise):
             if stream:
@@ -107,6 +122,13 @@ class ConnectorProcess:
                     stream.close()
                 except BrokenPipeError:
                     pass
+
+    def _kill(self) -> None:
+        """End the process and its group: its parsers and all else that it started. Until it is waited for, its number is nobody else's."""
+        process = self._running()
+        if process.returncode is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
 
     def plugins(self, meanwhile: Iterable[None] = ()) -> str:
         """Wait until the connector has loaded; distributions and versions of the plugins that its process sees.
@@ -158,6 +180,7 @@ class ConnectorProcess:
             for _ in meanwhile:
                 pass
             if "event" in message:
+                self._last = message
                 try:
                     yield event_from_json(message)
                 except (ValueError, TypeError, KeyError) as error:
@@ -185,7 +208,8 @@ class ConnectorProcess:
         while not poll.poll(0) and next(meanwhile, self) is None:
             pass
         try:
-            return read_message(stream)  # type: ignore[arg-type]
+            with self._watch.waiting() if self._watch is not None else nullcontext():
+                return read_message(stream)  # type: ignore[arg-type]
         except ValueError as error:
             raise PluginError(
                 f"the connector {self._key}", f"broke the protocol ({error})", "Report this to its author."
@@ -204,8 +228,8 @@ class ConnectorProcess:
                 )  # in one go: a cancellation from another thread must not come between
             elif "ask" in message:
                 self._send(self._answer(message, services))
-            elif "plugins" in message:
-                pass  # the host did not ask
+            elif "plugins" in message or "alive" in message:
+                pass  # the host did not ask, or only wants to hear something
             elif "log" in message:
                 log.log(getattr(logging, message["log"][0], logging.INFO), "%s: %s", self._key, message["log"][1])
             elif "error" in message and "event" not in message:
@@ -232,11 +256,7 @@ class ConnectorProcess:
         kind = data.get("type", "")
         if kind == "crash":
             log.error("%s: %s", self._key, data.get("traceback", ""))
-            return ConnectorCrashed(
-                f"the connector {self._key}",
-                f"stopped with {data['message']}",
-                "What was committed stays. Run it again; if it happens again, report it with --debug.",
-            )
+            return self._crash(f"stopped with {data['message']}", data.get("traceback", ""))
         if kind == "PluginError":
             return PluginError(
                 f"the connector {self._key}", str(data["message"]).rstrip("."), str(data.get("hint", ""))
@@ -274,13 +294,18 @@ class ConnectorProcess:
             self._noise.seek(0, os.SEEK_END)
             self._noise.seek(max(0, self._noise.tell() - 2000))
             said = self._noise.read().decode("utf-8", "replace").strip()
+        if self._watch is not None and self._watch.reason:
+            return self._crash(f"{self._watch.reason} and was ended", said)
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
         last = f", its last words: {said.splitlines()[-1][:300]}" if said else ""
-        return ConnectorCrashed(
-            f"the connector {self._key}",
-            f"ended before it was done ({how}{last})",
-            "What was committed stays; run it again.",
-        )
+        return self._crash(f"ended before it was done ({how}{last})", said)
+
+    def _crash(self, cause: str, said: str) -> ConnectorCrashed:
+        """The error, with where the report of it lies."""
+        event = {name: value for name, value in self._last.items() if name in ("event", "item_id", "scope")}
+        place = write_crash_report(self._reports, self._key, {"cause": cause, "last_event": event, "said": said})
+        told = f" The report {place} can go to its author." if place else ""
+        return ConnectorCrashed(f"the connector {self._key}", cause, f"What was committed stays; run it again.{told}")
 
     def _send(self, message: dict[str, Any]) -> None:
         self._send_line(encode_message(message))
