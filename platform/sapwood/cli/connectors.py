@@ -13,6 +13,7 @@ from sapwood.cli.console import COULD_NOT_RUN, DONE_WITH_FAILURES, counted, erro
 
 if TYPE_CHECKING:
     from sapwood.memory.plugins import Plugins, PluginState
+    from sapwood.plugins.forms import Field
     from sapwood.plugins.installing import Candidate
     from sapwood.plugins.probing import Probed
 
@@ -59,6 +60,44 @@ def show(name: str, workspace: Path | None, as_json: bool, debug: bool) -> None:
         for state, probed in examined:
             _say_state(state)
             _say_offers(probed)
+
+
+@connectors.command()
+@click.argument("key")
+@with_common_options
+def schema(key: str, workspace: Path | None, as_json: bool, debug: bool) -> None:
+    """The JSON Schema of the configuration of the connector KEY, for forms."""
+    with errors_to_exit_codes(as_json=as_json, debug=debug):
+        print_json(_plugins(workspace).schema(key))
+
+
+@connectors.command()
+@click.argument("key")
+@click.option(
+    "--set", "settings", multiple=True, metavar="FIELD=VALUE", help="A field of its configuration; may be repeated."
+)
+@with_common_options
+def check(key: str, settings: tuple[str, ...], workspace: Path | None, as_json: bool, debug: bool) -> None:
+    """Whether the connector KEY can be reached with a configuration. Nothing is kept of it.
+
+    Secrets are given as references: env:NAME, file:/path or keyring:service/user.
+    """
+    with errors_to_exit_codes(as_json=as_json, debug=debug):
+        asking = not as_json and sys.stdin.isatty()
+        report = _plugins(workspace).check(key, list(settings), _ask if asking else None)
+        if as_json:
+            print_json({"account": report.account, "title": report.title, "notes": list(report.notes)})
+            return
+        say(f"Reached {report.title or report.account} ({report.account}).")
+        for note in report.notes:
+            say(f"   {note}")
+
+
+def _ask(field: Field) -> str:
+    """The text of a field, from the person at the terminal."""
+    if field.description:
+        say(field.description)
+    return str(click.prompt(f"{field.title} ({field.accepts})"))
 
 
 @connectors.command()

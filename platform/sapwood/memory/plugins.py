@@ -8,12 +8,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from sapwood.bulk.host import ReadingHost
+from sapwood.config import load_settings
 from sapwood.errors import NotFoundError, PluginError
 from sapwood.plugins import choices
+from sapwood.plugins.forms import Field, fields_of, parse_settings, parse_value
 from sapwood.plugins.installed import PluginInfo, list_plugins
 from sapwood.plugins.installing import Candidate, Installer, looked_at
 from sapwood.plugins.probing import Probed, probe
+from sapwood.plugins.process import ConnectorProcess, RunSettings
 from sapwood.plugins.requirements import Requirement, Source, parse_requirement
+from sapwood.sdk.connector import CheckReport
 from sapwood.sync.connections import load_connections
 from sapwood.workspace import Workspace
 
@@ -104,6 +109,42 @@ class Plugins:
             installer.install(candidate)
         choices.freeze(self._workspace)
         return self.examine(self.named(candidate.distribution))
+
+    def check(self, key: str, settings: list[str], ask: Callable[[Field], str] | None = None) -> CheckReport:
+        """Whether a connector can be reached with a configuration, out of `field=value` texts; nothing is kept of it.
+
+        Args:
+            key: of the connector.
+            settings: the fields that are given.
+            ask: gives the text of each required field that is not, where somebody can be asked.
+
+        Raises:
+            NotFoundError, PluginError, ConfigurationError, ConnectorError: it cannot, and why.
+        """
+        choices.require_enabled(self._workspace, key)
+        fields = fields_of(self.schema(key))
+        values = parse_settings(key, settings, fields)
+        for field in fields:
+            if ask is not None and field.is_required and field.name not in values:
+                values[field.name] = parse_value(field, ask(field))
+        with TemporaryDirectory(prefix="sapwood-check-") as folder:
+            run = RunSettings.of(load_settings(self._workspace.config_file), Path(folder), self._workspace)
+            with ConnectorProcess(key, values, "", run) as process:
+                return process.check(ReadingHost())
+
+    def schema(self, key: str) -> dict[str, Any]:
+        """The JSON Schema of a connector's configuration.
+
+        Raises:
+            NotFoundError, PluginError: there is no such connector, or it is broken.
+        """
+        (state, probed), *_ = self.examine(self.named(key))
+        if state.state in ("broken", "missing"):
+            raise PluginError(f"the connector {key}", state.reason, state.next_step)
+        spec = next((spec for spec in probed.connectors if spec["key"] == key), None)
+        if spec is None:
+            raise PluginError(f"the plugin {key}", "offers no connector, it only reads files for others", "")
+        return dict(spec["schema"])
 
     def uninstall(self, name: str) -> list[PluginState]:
         """Remove the distribution of a plugin with all its plugins; what was read through it stays.

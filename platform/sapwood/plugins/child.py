@@ -129,9 +129,25 @@ def _config(spec: Any, given: dict[str, Any]) -> Any:
     try:
         return spec.config_model.model_validate(given)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"{spec.key}: {field or 'configuration'}: {first['msg']}", field=field) from error
+        wrong = {".".join(str(part) for part in one["loc"]) or "configuration": _said(one) for one in error.errors()}
+        told = "; ".join(f"{field}: {problem}" for field, problem in wrong.items())
+        hint = (
+            "Set it with --set "
+            + " --set ".join(f"{name}=…" for name in dict.fromkeys(field.partition(".")[0] for field in wrong))
+            + f"; `sapwood connectors show {spec.key}` says what may stand there."
+        )
+        raise ConfigError(
+            f"{spec.key}: {told}.", field=next(iter(wrong)), hint=hint
+        ) from None  # the values stay untold
+
+
+def _said(error: Any) -> str:
+    """What is wrong with a field, without its value."""
+    if error["type"] == "missing":
+        return "is required"
+    if error["type"] == "extra_forbidden":
+        return "is no field of this connector"
+    return str(error["msg"]).removeprefix("Value error, ").rstrip(".")
 
 
 def _describe(error: ConnectorError) -> dict[str, Any]:

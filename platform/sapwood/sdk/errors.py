@@ -41,7 +41,7 @@ class ConnectorError(Exception):
     def __init__(self, message: str, *, hint: str = "") -> None:
         self.message = message
         self.hint = hint
-        super().__init__(message + (f" {hint}" if hint else ""))
+        super().__init__(f"{message.rstrip('.')}. {hint}" if hint else message)
 
 
 class AuthError(ConnectorError):

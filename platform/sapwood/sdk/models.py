@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 __all__ = ["CheckpointModel", "ConnectorConfig", "SecretReference"]
 
@@ -17,7 +17,7 @@ def _reference(value: str) -> str:
     return value
 
 
-SecretReference = Annotated[str, AfterValidator(_reference)]
+SecretReference = Annotated[str, AfterValidator(_reference), Field(json_schema_extra={"format": "secret-reference"})]
 """A field for a secret: holds `env:NAME`, `file:PATH` or `keyring:SERVICE/USER`, never the secret."""
 
 
