@@ -120,6 +120,8 @@ class _Selection:
         self._costs = [count_tokens(s.text) for s in sentences]
         self._frames = [framed.get((s.speaker, s.act, bool(CJK.search(s.text))), 0) for s in sentences]
         self._is_talk = any(self._frames)
+        self._keys = [(s.part, s.speaker, s.act) for s in sentences]
+        self._told_by: Counter[tuple[int, str, Act]] = Counter()
         self._in_order: list[int] = []
         self._heap: list[tuple[float, int]] = []
         self._told_of: Counter[int] = Counter()
@@ -164,6 +166,7 @@ class _Selection:
         self._taken.add(number)
         self.spent += cost
         insort(self._in_order, number)
+        self._told_by[self._keys[number]] += 1
         self._told_of[self.sentences[number].part] += 1
         for term in self._terms[number]:
             self._left[term] *= _TOLD_AGAIN
@@ -182,6 +185,12 @@ class _Selection:
         frame += behind * (self._joins(before, after) - self._joins(number, after))
         return self._costs[number] + frame
 
+    def _likely_cost(self, number: int) -> int:
+        """Its cost, where nothing is told yet of the same speaker without a look at what it might part: that is looked at when it is taken."""
+        if not self._is_talk or not self._told_by[self._keys[number]]:
+            return self._costs[number] + self._frames[number]
+        return max(self._cost(number), 0)
+
     def _beside(self, number: int) -> tuple[int | None, int | None]:
         """The chosen sentences before and after it."""
         at = bisect_left(self._in_order, number)
@@ -192,8 +201,7 @@ class _Selection:
         """True for two that are told in one line when they follow each other."""
         if one is None or other is None:
             return False
-        a, b = self.sentences[one], self.sentences[other]
-        return (a.part, a.speaker, a.act) == (b.part, b.speaker, b.act)
+        return self._keys[one] == self._keys[other]
 
     def _joinable(self, number: int) -> Iterator[int]:
         """Sentences near a chosen one that would be told in its line."""
@@ -211,7 +219,7 @@ class _Selection:
         return gain / _TOLD_AGAIN if whole else gain
 
     def _priority(self, number: int) -> float:
-        cost: float = (max(self._cost(number), 0) + _COST_BASE) ** _COST_POWER
+        cost: float = (self._likely_cost(number) + _COST_BASE) ** _COST_POWER
         return self._gain(number) / cost / (1 + _TURN * self._told_of[self.sentences[number].part])
 
 
