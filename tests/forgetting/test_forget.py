@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import Result
+from tests.conftest import Result, run_command
 
 from sapwood.memory import Memory
 from sapwood.store.tree_checks import tree_faults
@@ -261,3 +261,12 @@ def test_a_note_of_the_users_own_is_named_not_touched(imported: Sapwood, workspa
 def test_a_mistake_is_named(imported: Sapwood, arguments: tuple[str, ...], says: str) -> None:
     result = imported("forget", *arguments, env=ENV)
     assert result.code != 0 and says in result.err
+
+
+def test_what_only_the_forgotten_text_named_leaves_no_row(folder: Path, workspace: Path) -> None:
+    (folder / "a.md").write_text("# Buying\nDate: 2026-11-20\n\nZacharias Quill bought twenty screens for the office in Bremen.", encoding="utf-8")  # fmt: skip
+    (folder / "b.md").write_text("# Other\nDate: 2026-11-21\n\nMaria Stein painted the fence green and left for Hamburg.", encoding="utf-8")  # fmt: skip
+    assert run_command("import", str(folder), "--wait", workspace=workspace, env=ENV).code == 0
+    assert run_command("topic", "Zacharias Quill", workspace=workspace, env=ENV).code == 0
+    assert run_command("forget", "a.md", "--purge", "--yes", workspace=workspace, env=ENV).code == 0
+    assert _traces(workspace, "zacharias") == [] and _traces(workspace, "bremen") == []

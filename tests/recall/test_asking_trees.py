@@ -126,3 +126,24 @@ def test_a_day_is_drilled_down_to_what_was_said_on_it(sapwood: Sapwood, folder: 
         "talk  2023-07-03\n" in shown
         and "   Emil Roth: The crane of shed 3 in Antwerp was repaired by two welders." in shown
     )
+
+
+def test_a_window_within_a_slow_chat_shows_what_was_said_in_it_and_nothing_else(sapwood: Sapwood, folder: Path) -> None:
+    lines = [
+        "2026-11-24 15:10 - Tom Okafor: I hired the plumber from Leeds for 420 pounds.",
+        "2026-11-26 10:00 - Petra Holm: The boiler stands in the cellar now.",
+        "2026-11-28 09:00 - Tom Okafor: The plumber came back and went again.",
+    ]
+    (folder / "c.txt").write_text("\n".join(lines), encoding="utf-8")
+    assert sapwood("import", str(folder), "--wait", env=ENV).code == 0
+
+    def said(*asked: str) -> list[str]:
+        hits = _json(sapwood, *asked)["hits"]
+        return [passage["date"][:10] for hit in hits for passage in hit["passages"]]
+
+    assert said("topic", "Tom Okafor", "--on", "2026-11-24") == ["2026-11-24"]
+    assert said("topic", "Tom Okafor", "--until", "2026-11-27") == ["2026-11-24"]
+    assert said("topic", "Tom Okafor", "--since", "2026-11-27") == ["2026-11-28"]
+    assert _json(sapwood, "topic", "Tom Okafor", "--on", "2026-11-26") | {"told": []} == _json(sapwood, "topic", "Tom Okafor", "--on", "2026-11-25") | {"told": []}  # fmt: skip
+    assert said("source", "c.txt", "--on", "2026-11-26") == ["2026-11-26"]
+    assert "nothing is told of it yet" in sapwood("drill", "2999-01-01", env=ENV).err

@@ -255,6 +255,18 @@ def test_every_link_of_the_vault_leads_to_one_note(sapwood: Sapwood, folder: Pat
     assert {link for _, link in links if notes.get(link) != 1} == set()
 
 
+def test_a_name_with_brackets_makes_no_link(sapwood: Sapwood, folder: Path, workspace: Path) -> None:
+    lines = [
+        f"2026-05-0{n % 4 + 1} 09:1{n % 10} - Cleo [[Vane]]: We decided to repaint shed {n} in May, part {n}."
+        for n in range(40)
+    ]
+    (folder / "c.txt").write_text("\n".join(lines), encoding="utf-8")
+    _import(sapwood, folder)
+    for path in (workspace / "wiki").rglob("*.md"):
+        assert "[[vane" not in path.read_text(encoding="utf-8").lower(), path
+    assert "Cleo [Vane]" in sapwood("recap", "--on", "2026-05-02").out
+
+
 def test_the_home_page_leads_to_every_source_whether_told_as_a_whole_or_not(
     sapwood: Sapwood, folder: Path, workspace: Path
 ) -> None:

@@ -137,9 +137,16 @@ def drill(
     or year: 2026-05-03, 2026-W18, 2026-05, 2026.
     """
     from sapwood.cli.showing import show_nodes
+    from sapwood.clock import now
+    from sapwood.text.spans import parse_span
 
     with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
         found = memory.fetch([node])
+        if not found and parse_span(node, now().astimezone(memory.zone)):
+            fail(
+                f"{node}: nothing is told of it yet, since it is not over or nothing is known of it. `sapwood recap --on {node}` tells what there is.",
+                as_json=as_json,
+            )
         if not found:
             fail(
                 f"{node}: nothing has this id. Take the node_id of a hit of `sapwood source`, or a day such as 2026-05-03.",

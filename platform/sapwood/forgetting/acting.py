@@ -104,6 +104,8 @@ class Forgetting:
             self._keep_edits(choice, one, [edit for edit in waiting if edit[1] == one.item.item_id])
         self._forget_the_rest(traces)
         self.tell_anew()
+        with self._db.transaction():  # what only the former summaries still named
+            ForgettingStore(self._db).drop_unnamed_people()
         self._forgotten.settle(outcome.number, "kept" if keep else "begun", outcome.counts, finished=keep)
         return outcome
 

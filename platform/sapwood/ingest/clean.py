@@ -27,6 +27,9 @@ def clean(source: CanonicalisedSource, redaction: Redaction, owner: str = "") ->
     def line(text: str) -> str:
         return redaction.text(one_line(text)) if text else ""
 
+    def name(text: str) -> str:
+        return line(text).replace("[[", "[").replace("]]", "]")  # it stands on many pages, where it may be no link
+
     def link(text: str) -> str:
         return redaction.reference(one_line(text)) if text else ""
 
@@ -35,14 +38,14 @@ def clean(source: CanonicalisedSource, redaction: Redaction, owner: str = "") ->
             redaction.identifier(one_line(part.native_id)),
             body(part.text),
             _calendar(part.at),
-            line(part.author),
+            name(part.author),
             link(part.ref),
             part.page,
-            tuple((name, line(value)) for name, value in part.headers),
+            tuple((header, line(value)) for header, value in part.headers),
         )
 
     def person(part: Person) -> Person | None:
-        fields = redaction.identifier(one_line(part.id)), line(part.name), line(part.address)
+        fields = redaction.identifier(one_line(part.id)), name(part.name), line(part.address)
         return Person(*fields, part.role) if any(fields) else None
 
     data = source.metadata

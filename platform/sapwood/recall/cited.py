@@ -12,7 +12,7 @@ from sapwood.recall.hits import PassageHit, RetrievalHit
 from sapwood.store.database import Database
 from sapwood.store.search import PassageRow, SearchStore
 
-__all__ = ["as_passage", "with_cited"]
+__all__ = ["as_passage", "said_within", "with_cited"]
 
 _SHOWN = 5  # passages of a chunk
 _SENTENCE = re.compile(r"[^.!?。！？\n]{12,}")  # shorter ones stand in many summaries
@@ -43,6 +43,18 @@ def with_cited(
     ]
     chosen = sorted((matching or cited or rows)[:_SHOWN], key=lambda row: row.start)
     return replace(hit, passages=tuple(as_passage(hit, row) for row in chosen))
+
+
+def said_within(database: Database, hit: RetrievalHit, since_ms: int | None, until_ms: int | None) -> RetrievalHit:
+    """The chunk with the first five of its passages that were said in a window; as it is where none has a time."""
+    rows = [
+        row
+        for row in SearchStore(database).passages_of_chunk(hit.node_id)
+        if row.timestamp_ms is not None
+        and (since_ms is None or row.timestamp_ms >= since_ms)
+        and (until_ms is None or row.timestamp_ms <= until_ms)
+    ]
+    return replace(hit, passages=tuple(as_passage(hit, row) for row in rows[:_SHOWN])) if rows else hit
 
 
 def as_passage(hit: RetrievalHit, row: PassageRow) -> PassageHit:

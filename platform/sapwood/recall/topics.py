@@ -28,6 +28,7 @@ __all__ = ["EntityMatch", "query_topic", "search_entities", "search_topic"]
 
 _PASSAGES = 5  # shown of a chunk
 _DAY_MS = 86_400_000
+_SPARE = 3  # times as many chunks are looked at where a window may leave some out
 _WORDS = re.compile(rf"[^\W\d_{CJK_CLASS}]{{4,}}|\d+|[{CJK_CLASS}]")
 _TOLD = 20  # nodes at the top of a topic tree
 
@@ -67,10 +68,11 @@ def query_topic(
     ids = IdentityStore(database).resolve(name)
     window = (to_ms(since) if since else None, to_ms(until) if until else None)
     names = names_of(database, ids)
-    hits = tuple(
-        _with_passages(database, hit, names) for hit in fetch_nodes(database, entities.leaves(ids, *window, limit))
-    )
-    total = entities.leaf_count(ids, *window)
+    # A chunk of a slow chat reaches over a window in which it says nothing of them: then it is not shown, and others take its place.
+    leaves = entities.leaves(ids, *window, limit if window == (None, None) else limit * _SPARE)
+    found = [_with_passages(database, hit, names, window) for hit in fetch_nodes(database, leaves)]
+    hits = tuple(hit for hit in found if hit is not None)[:limit]
+    total = entities.leaf_count(ids, *window) - sum(hit is None for hit in found)
     heads = sorted({IdentityStore(database).head(entity_id) for entity_id in ids})
     trees = [tree for head in heads if (tree := TreeStore(database).tree(tree_id_of("topic", head))) is not None]
     told = [
@@ -107,10 +109,22 @@ def search_topic(
     return replace(found, told=matching_summaries(database, query, "tree_id", trees, (since, until)))
 
 
-def _with_passages(database: Database, hit: RetrievalHit, names: list[str]) -> RetrievalHit:
+def _with_passages(
+    database: Database, hit: RetrievalHit, names: list[str], window: tuple[int | None, int | None]
+) -> RetrievalHit | None:
     """The chunk with those of its passages in which one of the names stands, or whose author has it: the ones that say most, of
-    all its days, the newest day first."""
-    rows = _chosen(passages_naming(database, hit.node_id, hit.content, names), hit.content)
+    all its days, the newest day first. None when none of them was said in the window."""
+    since, until = window
+    naming = passages_naming(database, hit.node_id, hit.content, names)
+    within = [
+        row
+        for row in naming
+        if row.timestamp_ms is None
+        or ((since is None or row.timestamp_ms >= since) and (until is None or row.timestamp_ms <= until))
+    ]
+    if naming and not within:
+        return None
+    rows = _chosen(within, hit.content)
     return replace(hit, passages=tuple(as_passage(hit, row) for row in rows))
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from sapwood.clock import from_ms, iso_z, to_ms
-from sapwood.recall.cited import with_cited
+from sapwood.recall.cited import said_within, with_cited
 from sapwood.recall.hits import QueryResponse, RetrievalHit
 from sapwood.recall.query import parse
 from sapwood.recall.search import fetch, search
@@ -53,7 +53,10 @@ def query_source(
                 cover[part.node_id] = part
     ranked = sorted(cover.values(), key=lambda h: (_negative(h.time_range_end or h.date), -h.score, h.node_id))
     limit = limit if limit > 0 else 10
-    return QueryResponse(tuple(ranked[:limit]), len(ranked), len(ranked) > limit)
+    shown = ranked[:limit]
+    if window != (None, None):
+        shown = [said_within(database, hit, *window) if hit.node_kind == "leaf" else hit for hit in shown]
+    return QueryResponse(tuple(shown), len(ranked), len(ranked) > limit)
 
 
 def search_source(

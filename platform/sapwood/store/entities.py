@@ -71,14 +71,15 @@ class EntityStore:
     # -- asking -------------------------------------------------------------------------------------------------------
 
     def leaves(self, entity_ids: list[str], since_ms: int | None, until_ms: int | None, limit: int) -> list[str]:
-        """Chunks that name one of these, the newest first; those without a date last, and not at all within a window."""
+        """Chunks that name one of these, the newest first; those without a date last, and not at all within a window. A chunk lies within
+        when some of it may have been said then."""
         window, bounds = _window(since_ms, until_ms)
         newest: dict[str, int | None] = {}
         for (
             entity_id
         ) in entity_ids:  # each by itself is read off an index from its newest end, however often it is named
             rows = self._db.rows(
-                f"SELECT node_id, timestamp_ms FROM mem_tree_entity_index WHERE entity_id = ? AND node_kind = 'leaf'{window} "
+                f"SELECT node_id, timestamp_ms FROM mem_tree_entity_index e WHERE entity_id = ? AND node_kind = 'leaf'{window} "
                 "ORDER BY timestamp_ms DESC, node_id LIMIT ?",
                 (entity_id, *bounds, limit),
             )
@@ -98,7 +99,7 @@ class EntityStore:
         counted = "count(*)" if len(entity_ids) == 1 else "count(DISTINCT node_id)"
         return int(
             self._db.value(
-                f"SELECT {counted} FROM mem_tree_entity_index WHERE {which} AND node_kind = 'leaf'{window}",
+                f"SELECT {counted} FROM mem_tree_entity_index e WHERE {which} AND node_kind = 'leaf'{window}",
                 (what, *bounds),
             )
         )
@@ -179,6 +180,12 @@ class EntityStore:
 
 
 def _window(since_ms: int | None, until_ms: int | None) -> tuple[str, tuple[int, ...]]:
-    """Conditions of a window, and their values."""
-    bounds = [(sign, moment) for sign, moment in ((">=", since_ms), ("<=", until_ms)) if moment is not None]
-    return "".join(f" AND timestamp_ms {sign} ?" for sign, _ in bounds), tuple(moment for _, moment in bounds)
+    """Conditions of a window, and their values: the index has the end of a chunk, the chunk its beginning."""
+    condition, bounds = "", []
+    if since_ms is not None:
+        condition += " AND e.timestamp_ms >= ?"
+        bounds.append(since_ms)
+    if until_ms is not None:
+        condition += " AND coalesce((SELECT c.time_range_start_ms FROM mem_tree_chunks c WHERE c.id = e.node_id), e.timestamp_ms) <= ?"
+        bounds.append(until_ms)
+    return condition, tuple(bounds)

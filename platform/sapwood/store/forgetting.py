@@ -93,6 +93,10 @@ class ForgettingStore:
                 (canonical_id("person", name), canonical_id("email", address)),
             )
         self._db.run(
+            "DELETE FROM mem_tree_jobs WHERE kind = 'topic_route' AND json_extract(payload_json, '$.entity') IS NOT NULL AND NOT EXISTS "
+            "(SELECT 1 FROM mem_tree_entity_index e WHERE e.entity_id = json_extract(payload_json, '$.entity'))"
+        )
+        self._db.run(
             "DELETE FROM mem_tree_hotness WHERE NOT EXISTS (SELECT 1 FROM mem_tree_entity_index e WHERE e.entity_id = mem_tree_hotness.entity_id)"
         )
         self._db.run(

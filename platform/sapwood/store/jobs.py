@@ -15,6 +15,7 @@ from typing import Any
 from sapwood.store.database import Database
 
 _MOST_DEATHS = 100
+_PATIENT_DEATHS = 5  # in a row, after which a job gives way to others
 _LONGEST_WAIT_MS = 2 * 3_600_000
 _COLUMNS = (
     "job_no, id, kind, payload_json, dedupe_key, lane, priority, status, attempts, max_attempts, available_at_ms, worker_id, "
@@ -193,17 +194,17 @@ class JobStore:
     def free_leases(self, now_ms: int, dead: list[str]) -> int:
         """Free running jobs whose lease has run out or whose owner is dead; how many.
 
-        That is no attempt of the job. After the first time it is ready at once; after each further one in a row it waits a
-        little longer, so that others come first. One that has outlived a hundred owners fails for good: it may be what ends them.
+        That is no attempt of the job. It is ready at once, so that the order of the work stays what it was and the trees with it; only from
+        the sixth time in a row on it waits a little, and longer each time, so that others come first. One that has outlived a hundred owners fails for good: it may be what ends them.
         """
         freed = 0
         for condition, value in (("lease_until_ms <= ?", now_ms), *(("worker_id = ?", owner) for owner in dead)):
             freed += self._db.run(
-                "UPDATE mem_tree_jobs SET status = CASE WHEN deaths + 1 >= ? THEN 'failed' WHEN deaths THEN 'deferred' ELSE 'ready' END, "
+                "UPDATE mem_tree_jobs SET status = CASE WHEN deaths + 1 >= ? THEN 'failed' WHEN deaths >= ? THEN 'deferred' ELSE 'ready' END, "
                 "attempts = attempts - 1, deaths = deaths + 1, available_at_ms = ? + (1000 << min(deaths, 4)), "
                 "last_error = 'the process that worked on it ended', worker_id = NULL, claim_token = NULL, lease_until_ms = NULL "
                 f"WHERE status = 'running' AND {condition}",
-                (_MOST_DEATHS, now_ms, value),
+                (_MOST_DEATHS, _PATIENT_DEATHS, now_ms, value),
             )
         return freed
 

@@ -88,7 +88,18 @@ def test_an_export_of_telegram_is_a_chat_named_as_it_was(tmp_path: Path) -> None
     notice, first = found.segments[:2]
     assert "create_group" in notice.text and not notice.author
     assert (first.native_id, first.author, first.at) == ("2", "Ann Lee", _utc("2023-05-08T12:12:00"))
-    assert first.text.startswith("see https://example.org number 2\n") and "unixtime" not in first.text
+    assert first.text == "see https://example.org number 2"
+
+
+def test_the_exact_moment_of_an_export_wins_over_its_clock_and_its_copies_are_not_told(tmp_path: Path) -> None:
+    messages = [
+        {"id": n, "type": "message", "date": "2026-11-24T00:05:00", "date_unixtime": "1795449900", "from": "Lena Voss", "from_id": "user11", "text": f"words {n}",
+         "edited": "2026-11-24T09:00:00", "text_entities": [{"type": "plain", "text": f"words {n}"}]}
+        for n in range(3)
+    ]  # fmt: skip
+    found = _read(tmp_path, "result.json", json.dumps({"name": "Boat", "messages": messages}), NEW_YORK)
+    assert [s.at for s in found.segments] == [_utc("2026-11-23T16:05:00")] * 3
+    assert [s.text for s in found.segments] == [f"words {n}\n- edited: 2026-11-24T09:00:00" for n in range(3)]
 
 
 def test_an_export_of_discord_has_authors_by_their_shown_names(tmp_path: Path) -> None:

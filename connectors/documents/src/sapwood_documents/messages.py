@@ -22,6 +22,15 @@ ID_KEYS = ("id", "_id", "uuid", "dia_id", "message_id", "msg_id", "ts", "key", "
 _TEXT_KEYS = ("text", "content", "message", "body", "msg")
 _AUTHOR_KEYS = ("speaker", "author", "sender", "from", "user_name", "username", "user", "name")
 _NAME_KEYS = ("nickname", "display_name", "name", "username", "first_name")
+_EXACT = re.compile(r"^\d{10,16}(?:\.\d+)?$|(?:Z|[+-]\d{2}:?\d{2})$")
+_NOISE = (
+    "type",
+    "from_id",
+    "text_entities",
+    "actor_id",
+    "date_unixtime",
+    "edited_unixtime",
+)  # of Telegram's export, beside what they repeat
 _MOST = 0.8  # of the records are messages; an export also has notices such as "Anna joined"
 _LONGEST_NAME = 80
 
@@ -54,10 +63,15 @@ def as_message(record: Any, native_id: str, zone: tzinfo) -> Message | None:
         *(k for k in ID_KEYS if str(record.get(k)) == native_id),
         *(k for k in _AUTHOR_KEYS if _name(record.get(k)) == author),
     }
+    noise = set(_NOISE if "text_entities" in record or "from_id" in record else ())
+    noise |= {next(key for key, value in record.items() if TIME_NAME.search(str(key)) and moment(value, zone))}
     others = {
         key: value
         for key, value in record.items()
-        if key not in said and not _says_when(key, value, at, zone) and value not in (None, "", [], {})
+        if key not in said
+        and key not in noise
+        and not _says_when(key, value, at, zone)
+        and value not in (None, "", [], {})
     }
     return Message(_text(record[text_key]) or "", author, at, others)
 
@@ -73,8 +87,22 @@ def author_of(record: dict[str, Any]) -> str:
 
 
 def time_of(record: dict[str, Any], zone: tzinfo) -> datetime | None:
-    """The first moment among the fields that are named as times."""
-    return next((m for k, v in record.items() if TIME_NAME.search(str(k)) and (m := moment(v, zone))), None)
+    """The first moment among the fields that are named as times; one that leaves no doubt of its zone before one that names none."""
+    found = [(v, m) for k, v in record.items() if TIME_NAME.search(str(k)) and (m := moment(v, zone))]
+    first = next((value for value, _ in found), None)
+    if isinstance(first, str) and not _EXACT.search(
+        first
+    ):  # the same moment may stand beside it in seconds, as in `date_unixtime`
+        return next(
+            (m for v, m in found if _is_close(m, found[0][1]) and (not isinstance(v, str) or _EXACT.search(v))),
+            found[0][1],
+        )
+    return found[0][1] if found else None
+
+
+def _is_close(one: datetime, other: datetime) -> bool:
+    """True for what may be one moment by two clocks."""
+    return abs((one - other).total_seconds()) <= 26 * 3600
 
 
 def moment(value: Any, zone: tzinfo) -> datetime | None:
