@@ -6,6 +6,8 @@ import contextlib
 import errno
 import fcntl
 import os
+import re
+import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +19,7 @@ from sapwood.errors import WorkspaceBusyError, WorkspaceError
 ENVIRONMENT_VARIABLE = "SAPWOOD_WORKSPACE"
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
+_TEMPORARY = re.compile(r"\..+\.(\d+)-[0-9a-f]{8}\.tmp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,3 +181,61 @@ def writing(target: Path) -> Iterator[None]:
             error.errno or 0, (error.strerror or str(error), "Check the disk, then run the command again.")
         )
         raise WorkspaceError(f"cannot write {error.filename or target}", cause, step) from error
+
+
+def make_folder(folder: str) -> None:
+    """Make a folder and, when that fails, its parents first: each 0700, which `makedirs` gives to the last one alone."""
+    try:
+        os.mkdir(folder, FOLDER_MODE)
+    except FileExistsError:
+        pass
+    except FileNotFoundError:
+        make_folder(folder.rpartition("/")[0])
+        make_folder(folder)
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """One file outside of any batch: temporary file beside it, fsync, rename.
+
+    Raises:
+        WorkspaceError: the disk refuses.
+    """
+    with writing(path):
+        make_folder(str(path.parent))
+        temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, FILE_MODE)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(text.encode("utf-8", "replace"))
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.rename(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+def abandoned(workspace: Workspace) -> list[Path]:
+    """Temporary files of `write_atomically` whose process was killed. They hold what was to be written."""
+    return [
+        file
+        for folder in (
+            workspace.vault,
+            workspace.root / "trash",
+            workspace.connections,
+            workspace.plugins,
+            workspace.memory_tree,
+        )
+        for file in sorted(folder.rglob(".*.tmp"))
+        if (match := _TEMPORARY.fullmatch(file.name)) and not _lives(int(match[1]))
+    ]
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # somebody else's
+    return True

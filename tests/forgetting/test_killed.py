@@ -54,18 +54,22 @@ def test_a_killed_purge_is_finished_by_the_same_command(folder: Path, tmp_path: 
     )
 
 
+def _forget_and_die(workspace: Path, patch: str, arguments: str) -> None:
+    """Forget in a process that a patch ends on its way."""
+    code = (
+        "import os; from pathlib import Path; from sapwood.memory import Memory; from sapwood.forgetting.acting import Forgetting\n"
+        f"{patch}\nwith Memory(Path({str(workspace)!r})) as memory: memory.forget({arguments})"
+    )
+    assert subprocess.run([sys.executable, "-c", code], env={**os.environ, **ENV}, check=False).returncode == 9
+
+
 @pytest.mark.parametrize("rest", [("forget", "Anna Berg", "--yes", "--purge"), ("forget", "--resume")])
 def test_forgetting_somebody_that_was_interrupted_is_done_to_the_end(
     folder: Path, workspace: Path, rest: tuple[str, ...]
 ) -> None:
     _write(folder)
     assert run_command("import", str(folder), "--wait", workspace=workspace, env=ENV).code == 0
-    killed = (
-        "import os; from pathlib import Path; from sapwood.memory import Memory; from sapwood.forgetting.acting import Forgetting\n"
-        "Forgetting.tell_anew = lambda self: os._exit(9)\n"
-        f"with Memory(Path({str(workspace)!r})) as memory: memory.forget('Anna Berg', purge=True)"
-    )
-    assert subprocess.run([sys.executable, "-c", killed], env={**os.environ, **ENV}, check=False).returncode == 9
+    _forget_and_die(workspace, "Forgetting.tell_anew = lambda self: os._exit(9)", "'Anna Berg', purge=True")
     named = [
         c
         for c in run_command("status", "--json", workspace=workspace, env=ENV).json["checks"]
@@ -83,12 +87,8 @@ def test_forgetting_somebody_that_was_interrupted_is_done_to_the_end(
 def test_what_a_killed_process_was_about_to_write_is_purged_too(folder: Path, workspace: Path) -> None:
     _write(folder)
     assert run_command("import", str(folder), "--wait", workspace=workspace, env=ENV).code == 0
-    killed = (
-        "import os; from pathlib import Path; from sapwood.memory import Memory\n"
-        "Path.rename = lambda self, target: os._exit(9) if target.name == 'forgotten.jsonl' else os.rename(self, target)\n"
-        f"with Memory(Path({str(workspace)!r})) as memory: memory.forget(match='Anna Berg', purge=True)"
-    )
-    assert subprocess.run([sys.executable, "-c", killed], env={**os.environ, **ENV}, check=False).returncode == 9
+    dies = "Path.rename = lambda self, target: os._exit(9) if target.name == 'forgotten.jsonl' else os.rename(self, target)"
+    _forget_and_die(workspace, dies, "match='Anna Berg', purge=True")
     (left,) = (workspace / "wiki" / ".sapwood").glob(".forgotten.jsonl.*.tmp")
     assert "anna berg" in left.read_text(encoding="utf-8")
     assert any("1: " in c["detail"] for c in run_command("doctor", "--json", workspace=workspace, env=ENV).json["checks"] if c["name"] == "temporary files of killed runs")  # fmt: skip

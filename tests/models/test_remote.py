@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from array import array
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -18,44 +16,21 @@ from sapwood.config import Settings
 from sapwood.errors import ConfigurationError
 from sapwood.models.choice import open_embedder
 from sapwood.models.http import ModelMisconfigured, ModelUnavailable
+from tests.loopback import Loopback, Reply
 
-Reply = tuple[int, dict[str, str], bytes]
 
-
-class Server:
-    """A model's server: `reply` makes the answer out of a request's path and body. A header `pause` is not sent: it says how many
-    seconds lie between two bytes."""
+class Server(Loopback):
+    """A model's server: `reply` makes the answer out of a request's path and body."""
 
     def __init__(self) -> None:
         self.reply: Callable[[str, dict[str, Any]], Reply] = lambda path, body: (500, {}, b"")
         self.seen: list[tuple[str, dict[str, Any], str]] = []
-        outer = self
+        super().__init__(self._answer)
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                outer.seen.append((self.path, body, self.headers.get("Authorization", "")))
-                status, headers, content = outer.reply(self.path, body)
-                self.send_response(status)
-                pause = float(headers.pop("pause", 0))
-                for name, value in {"Content-Length": str(len(content)), **headers}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                with suppress(BrokenPipeError, ConnectionResetError):
-                    for at in range(0, len(content), 1 if pause else max(1, len(content))):
-                        self.wfile.write(content[at : at + 1] if pause else content)
-                        time.sleep(pause)
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+    def _answer(self, request: BaseHTTPRequestHandler, content: bytes) -> Reply:
+        body = json.loads(content)
+        self.seen.append((request.path, body, request.headers.get("Authorization", "")))
+        return self.reply(request.path, body)
 
 
 @pytest.fixture

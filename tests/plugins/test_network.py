@@ -2,61 +2,34 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import httpx
 import pytest
+from tests.loopback import Loopback, Reply
 
 from sapwood.clock import retry_after
 from sapwood.plugins.network import HostGuard
 from sapwood.plugins.web import TRIES, make_client
 from sapwood.sdk.errors import Cancelled, ConfigError, RateLimited, TransientError
 
-Reply = tuple[int, dict[str, str], bytes]
 
-
-class _Service:
-    """A loopback service that gives one prepared answer after the other, and the last one for ever; None cuts the connection."""
+class _Service(Loopback):
+    """A service that gives one prepared answer after the other, and the last one for ever."""
 
     def __init__(self) -> None:
         self.replies: list[Reply | None] = []
         self.seen: list[str] = []
-        outer = self
+        super().__init__(self._answer)
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                outer.seen.append(f"{self.command} {self.path}")
-                reply = outer.replies.pop(0) if len(outer.replies) > 1 else outer.replies[0]
-                if reply is None:
-                    self.connection.shutdown(socket.SHUT_RDWR)
-                    return
-                status, headers, body = reply
-                self.send_response(status)
-                for name, value in {"Content-Length": str(len(body)), **headers}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(body)
-
-            do_POST = do_GET
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+    def _answer(self, request: BaseHTTPRequestHandler, _: bytes) -> Reply | None:
+        self.seen.append(f"{request.command} {request.path}")
+        return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
 
 
 @pytest.fixture

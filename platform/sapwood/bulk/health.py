@@ -22,10 +22,9 @@ from sapwood.store.search import SearchStore
 from sapwood.store.summaries import SummaryStore
 from sapwood.store.vaultfiles import VaultFiles
 from sapwood.vault import chunkfile
-from sapwood.vault.files import abandoned
 from sapwood.vault.manifest import Manifest, manifest_files
 from sapwood.vault.paths import manifest_path
-from sapwood.workspace import Workspace
+from sapwood.workspace import Workspace, abandoned
 
 _SHOWN = 20
 

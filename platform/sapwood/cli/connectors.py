@@ -248,17 +248,17 @@ def _say_state(state: PluginState) -> None:
 
 def _say_offers(probed: Probed) -> None:
     """What its connectors are and ask for; nothing for one that cannot be loaded."""
+    from sapwood.plugins.forms import fields_of
+
     for spec in probed.connectors:
         hosts = (
             "the hosts that its configuration names" if spec["hosts"] is None else ", ".join(spec["hosts"]) or "no host"
         )
         say(f"   {spec['title']}: every {spec['interval_seconds'] / 60:g} minutes; talks to {hosts}")
         say(f"   Can: {', '.join(spec['capabilities']) or 'check and pull'}")
-        needed = spec["schema"].get("required", [])
-        for name, described in spec["schema"].get("properties", {}).items():
-            default = "required" if name in needed else f"default {described.get('default')!r}"
-            about = described.get("description") or described.get("title", "")
-            say(f"      {name}: {about} ({described.get('type', 'value')}, {default})")
+        for field in fields_of(spec["schema"]):
+            default = "required" if field.is_required else f"default {field.default!r}"
+            say(f"      {field.name}: {field.description or field.title} ({field.kind}, {default})")
         if spec["docs_url"]:
             say(f"   {spec['docs_url']}")
     if probed.reads_files:

@@ -94,23 +94,23 @@ def show_told(response: QueryResponse, memory: Memory) -> None:
 def show_mentions(response: QueryResponse, memory: Memory) -> None:
     """A block a chunk: when and where, and the passages that speak of what was asked for."""
     for hit in response.hits:
-        shown = _newest(hit, memory)
-        click.secho(f"{shown}  {hit.title}", bold=True)
+        click.secho(f"{_first_day(hit, memory)}  {hit.title}", bold=True)
         click.secho(f"   {memory.workspace.root / hit.path}  {hit.node_id[:12]}", fg="bright_black")
-        _say_passages(hit, shown, memory)
+        _say_passages(hit, memory)
         say()
     more = f" of {response.total}" if response.truncated else ""
     say(f"{len(response.hits)}{more} {'chunk' if len(response.hits) == 1 and not more else 'chunks'}")
 
 
-def _newest(hit: RetrievalHit, memory: Memory) -> str:
+def _first_day(hit: RetrievalHit, memory: Memory) -> str:
     """The day of the first passage that is shown, or of the hit itself."""
-    dates = [passage.date for passage in hit.passages[:1]] or [hit.date]
-    return _day(dates[0] if hit.date_source != "file" else None, memory)
+    moment = hit.passages[0].date if hit.passages else hit.date
+    return _day(moment if hit.date_source != "file" else None, memory)
 
 
-def _say_passages(hit: RetrievalHit, shown: str, memory: Memory) -> None:
-    """Who said what; a day where it is another one than `shown`, since a chunk of a slow chat spans days."""
+def _say_passages(hit: RetrievalHit, memory: Memory) -> None:
+    """Who said what; a day where it is another one than that of the heading, since a chunk of a slow chat spans days."""
+    shown = _first_day(hit, memory)
     for passage in hit.passages:
         who = f"{passage.author}: " if passage.author else ""
         day = _day(passage.date, memory) if passage.date and hit.date_source != "file" else shown
@@ -125,14 +125,14 @@ def show_nodes(response: QueryResponse, memory: Memory) -> None:
     for number, hit in enumerate(response.hits, 1):
         is_summary = hit.node_kind == "summary"
         click.secho(f"{number}. {hit.title}", bold=True, nl=False)
-        kind = f"  summary of {len(hit.child_ids)}, level {hit.level}" if is_summary else f"  {_newest(hit, memory)}"
+        kind = f"  summary of {len(hit.child_ids)}, level {hit.level}" if is_summary else f"  {_first_day(hit, memory)}"
         say(kind + ("  (something in it has changed; it is made anew)" if hit.stale else ""))
         click.secho(
             f"   {memory.workspace.root / hit.path}  {hit.node_id[:19] if is_summary else hit.node_id[:12]}",
             fg="bright_black",
         )
         if hit.passages:
-            _say_passages(hit, _newest(hit, memory), memory)
+            _say_passages(hit, memory)
         else:
             text = hit.content if is_summary else _snippet(without_heading(hit.content), "")
             say("   " + text.rstrip().replace("\n", "\n   "))

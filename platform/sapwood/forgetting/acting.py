@@ -39,8 +39,7 @@ from sapwood.trees.seal import Sealer
 from sapwood.trees.summarising import Extractive
 from sapwood.trees.topic_page import write_topic_page
 from sapwood.trees.topics import TOPIC, TopicTrees
-from sapwood.vault.files import write_atomically
-from sapwood.workspace import Workspace
+from sapwood.workspace import Workspace, write_atomically
 
 __all__ = ["KEPT", "Forgetting", "Outcome"]
 
@@ -104,8 +103,8 @@ class Forgetting:
             self._keep_edits(choice, one, [edit for edit in waiting if edit[1] == one.item.item_id])
         self._forget_the_rest(traces)
         self.tell_anew()
-        with self._db.transaction():  # what only the former summaries still named
-            ForgettingStore(self._db).drop_unnamed_people()
+        with self._db.transaction():
+            ForgettingStore(self._db).drop_unnamed_entities()
         self._forgotten.settle(outcome.number, "kept" if keep else "begun", outcome.counts, finished=keep)
         return outcome
 

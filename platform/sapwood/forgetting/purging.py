@@ -13,9 +13,8 @@ from sapwood.ingest.forgotten import Forgotten
 from sapwood.store.database import Database
 from sapwood.store.forgetting import ForgettingStore
 from sapwood.store.vectors import VectorStore
-from sapwood.vault.files import abandoned, write_atomically
 from sapwood.vault.paths import OURS, REPORTS
-from sapwood.workspace import Workspace
+from sapwood.workspace import Workspace, abandoned, write_atomically
 
 __all__ = ["purge", "still_there"]
 

@@ -26,10 +26,9 @@ from sapwood.store.identities import IdentityStore
 from sapwood.store.items import ChunkRow, ItemStore
 from sapwood.store.vaultfiles import VaultFiles
 from sapwood.trees.topic_page import restore_topics
-from sapwood.vault.files import write_atomically
 from sapwood.vault.manifest import Manifest
 from sapwood.vault.paths import is_inside
-from sapwood.workspace import Workspace
+from sapwood.workspace import Workspace, write_atomically
 
 __all__ = ["Undone", "purge_due", "purge_receipt", "receipts", "undo"]
 

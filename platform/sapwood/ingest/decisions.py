@@ -11,9 +11,9 @@ from typing import Any
 
 from sapwood.clock import iso_z, now
 from sapwood.store.items import ChunkRow
-from sapwood.vault.files import append_line, write_atomically
+from sapwood.vault.files import append_line
 from sapwood.vault.paths import DECISIONS
-from sapwood.workspace import Workspace
+from sapwood.workspace import Workspace, write_atomically
 
 
 def _append(workspace: Workspace, decision: str, **fields: Any) -> None:

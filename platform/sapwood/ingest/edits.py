@@ -25,9 +25,9 @@ from sapwood.store.summaries import SummaryStore
 from sapwood.store.vaultfiles import VaultFiles
 from sapwood.text.redact import Redaction
 from sapwood.vault import chunkfile
-from sapwood.vault.files import FileBatch, write_atomically
+from sapwood.vault.files import FileBatch
 from sapwood.vault.paths import manifest_path
-from sapwood.workspace import FOLDER_MODE, Workspace, writing
+from sapwood.workspace import FOLDER_MODE, Workspace, write_atomically, writing
 
 _STEP = 500  # files
 

@@ -17,9 +17,9 @@ from sapwood.clock import iso_z, now, to_ms
 from sapwood.errors import DamagedStoreError
 from sapwood.ingest.cutting import normal, scopes_of, without
 from sapwood.sdk.sources import CanonicalisedSource, Segment
-from sapwood.vault.files import append_line, write_atomically
+from sapwood.vault.files import append_line
 from sapwood.vault.paths import FORGOTTEN, FORGOTTEN_KEY
-from sapwood.workspace import Workspace
+from sapwood.workspace import Workspace, write_atomically
 
 __all__ = ["Forgotten", "Receipt"]
 

@@ -67,8 +67,8 @@ class Memory(Finding, Deciding, Working):
         """
         from sapwood.bulk.importing import ImportReport, add_run, add_waiting, import_path, overlaps, report_note
         from sapwood.ingest.edits import recover
-        from sapwood.vault.files import write_atomically
         from sapwood.vault.paths import REPORTS
+        from sapwood.workspace import write_atomically
 
         began = time.monotonic()
         report = ImportReport()

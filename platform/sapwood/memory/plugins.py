@@ -186,27 +186,20 @@ class Plugins:
         Raises:
             PluginError: nothing was written down.
         """
+        there = {s.info.distribution: s.info.version for s in self.all() if s.state in ("ready", "disabled")}
         told: list[tuple[str, str]] = []
-        wanted = choices.frozen(self._workspace, file)
-        for name, requirement in wanted:
-            there = next(
-                (s.info for s in self.all() if s.info.distribution == name and s.state in ("ready", "disabled")), None
-            )
-            if there is not None and ("==" not in requirement or requirement == f"{name}=={there.version}"):
+        for name, requirement in choices.frozen(self._workspace, file):
+            if name in there and ("==" not in requirement or requirement == f"{name}=={there[name]}"):
                 told.append((name, "is there"))
                 continue
             try:
-                self._bring_back(requirement)
+                installer = Installer.find()
+                with looked_at(installer, parse_requirement(requirement)) as candidate:
+                    installer.install(candidate)
                 told.append((name, "installed"))
             except PluginError as error:
                 told.append((name, f"failed: {error}"))
         return told
-
-    def _bring_back(self, requirement: str) -> None:
-        installer = Installer.find()
-        with looked_at(installer, parse_requirement(requirement)) as candidate:
-            pass
-        installer.install(candidate)
 
     def _state(self, info: PluginInfo, off: set[str], users: tuple[str, ...]) -> PluginState:
         if info.problem:

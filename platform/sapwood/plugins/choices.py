@@ -6,7 +6,6 @@ Both lie in `plugins/` of the workspace, beside copies of the wheels that were i
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from importlib import metadata
 from pathlib import Path
@@ -14,7 +13,7 @@ from urllib.parse import unquote, urlparse
 
 from sapwood.errors import PluginError
 from sapwood.plugins.installed import PluginInfo, list_plugins
-from sapwood.workspace import FILE_MODE, FOLDER_MODE, Workspace, writing
+from sapwood.workspace import FILE_MODE, Workspace, make_folder, write_atomically, writing
 
 __all__ = ["disabled", "freeze", "frozen", "keep_wheel", "require_enabled", "set_disabled"]
 
@@ -34,7 +33,7 @@ def set_disabled(workspace: Workspace, key: str, *, to: bool) -> None:
         WorkspaceError: the disk refuses.
     """
     keys = disabled(workspace) | {key} if to else disabled(workspace) - {key}
-    _write(workspace.plugins / _DISABLED, "".join(f"{name}\n" for name in sorted(keys)))
+    write_atomically(workspace.plugins / _DISABLED, "".join(f"{name}\n" for name in sorted(keys)))
 
 
 def require_enabled(workspace: Workspace, key: str) -> None:
@@ -54,7 +53,7 @@ def keep_wheel(workspace: Workspace, wheel: Path) -> Path:
         WorkspaceError: the disk refuses.
     """
     with writing(workspace.plugins):
-        workspace.plugins.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        make_folder(str(workspace.plugins))
         copy = workspace.plugins / wheel.name
         if wheel.resolve() != copy.resolve():
             shutil.copyfile(wheel, copy)
@@ -74,7 +73,7 @@ def freeze(workspace: Workspace, plugins: list[PluginInfo] | None = None) -> lis
     plugins = list_plugins() if plugins is None else plugins
     lines = [_requirement(workspace, name) for name in sorted({info.distribution for info in plugins})]
     kept = [line for line in lines if line]
-    _write(workspace.plugins / _FROZEN, _HEAD + "".join(f"{line}\n" for line in kept))
+    write_atomically(workspace.plugins / _FROZEN, _HEAD + "".join(f"{line}\n" for line in kept))
     return kept
 
 
@@ -127,14 +126,3 @@ def _lines(file: Path) -> list[str]:
         ]
     except (OSError, UnicodeDecodeError):
         return []
-
-
-def _write(file: Path, text: str) -> None:
-    with writing(file):
-        file.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-        temporary = file.with_name(f".{file.name}.{os.getpid()}")
-        with os.fdopen(
-            os.open(temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, FILE_MODE), "w", encoding="utf-8"
-        ) as stream:
-            stream.write(text)
-        temporary.replace(file)

@@ -145,6 +145,8 @@ class ChildContext:
         self._pool = pool
         self._guard = guard
         self._http: httpx.Client | None = None
+        self._reading = 0  # files and runs of files that are being read
+        self._beats = False
         self.account = account
         self.zone = zone
         self.tmp = tmp
@@ -202,18 +204,21 @@ class ChildContext:
 
     @contextmanager
     def _heard(self) -> Iterator[None]:
-        """While a file is read, which may take long, the host hears that somebody is alive."""
-        over = threading.Event()
-
-        def tell() -> None:
-            while not over.wait(_HEARTBEAT):
-                self._link.send({"alive": True})
-
-        threading.Thread(target=tell, daemon=True, name="heartbeat").start()
+        """While files are read, which may take long, the host hears that somebody is alive."""
+        if not self._beats:
+            self._beats = True
+            threading.Thread(target=self._beat, daemon=True, name="heartbeat").start()
+        self._reading += 1
         try:
             yield
         finally:
-            over.set()
+            self._reading -= 1
+
+    def _beat(self) -> None:
+        while True:
+            time.sleep(_HEARTBEAT)
+            if self._reading:
+                self._link.send({"alive": True})
 
     def _until_cancelled(self, files: Iterable[ConvertFile]) -> Iterator[ConvertFile]:
         for file in files:

@@ -16,7 +16,15 @@ from pathlib import Path
 from sapwood.sdk import hooks
 from sapwood.sdk.version import API_VERSION, fits
 
-__all__ = ["API_GROUP", "HOSTS_GROUP", "PluginInfo", "list_plugins", "plugins_fingerprint", "plugins_of"]
+__all__ = [
+    "API_GROUP",
+    "HOSTS_GROUP",
+    "PluginInfo",
+    "first_package",
+    "list_plugins",
+    "plugins_fingerprint",
+    "plugins_of",
+]
 
 API_GROUP, HOSTS_GROUP = "sapwood.api", "sapwood.hosts"
 
@@ -25,7 +33,7 @@ API_GROUP, HOSTS_GROUP = "sapwood.api", "sapwood.hosts"
 class PluginInfo:
     """What the metadata of an installed plugin say.
 
-    `api` is empty where it does not say; `place` is where it is installed. `problem` is empty for a plugin that may be loaded, else the
+    `api` is empty where it does not say; `problem` is empty for a plugin that may be loaded, else the
     reason and the command that mends it.
     """
 
@@ -37,7 +45,16 @@ class PluginInfo:
     title: str = ""
     api: str = ""
     hosts: tuple[str, ...] = ()
-    place: str = ""
+
+    @property
+    def package(self) -> str:
+        """The module's package of the first level: finding it imports nothing."""
+        return first_package(self.module)
+
+
+def first_package(module: str) -> str:
+    """Of `package.module:name` the package."""
+    return module.partition(":")[0].partition(".")[0]
 
 
 def list_plugins() -> list[PluginInfo]:
@@ -78,7 +95,6 @@ def _alone(infos: list[PluginInfo]) -> list[PluginInfo]:
 
 
 def _info(entry: metadata.EntryPoint, found: metadata.Distribution) -> PluginInfo:
-    place = str(found.locate_file(""))
     try:
         name, version, title = found.metadata["Name"], found.metadata["Version"], found.metadata["Summary"] or ""
     except (TypeError, KeyError):  # its metadata are gone
@@ -86,7 +102,7 @@ def _info(entry: metadata.EntryPoint, found: metadata.Distribution) -> PluginInf
     declared = [point.name for point in found.entry_points.select(group=API_GROUP)]
     hosts = tuple(sorted(point.name for point in found.entry_points.select(group=HOSTS_GROUP)))
     info = PluginInfo(
-        entry.name, entry.value, name or _folder_name(found), version or "unknown", "", title, declared[0] if declared else "", hosts, place
+        entry.name, entry.value, name or _folder_name(found), version or "unknown", "", title, declared[0] if declared else "", hosts
     )  # fmt: skip
     return replace(info, problem=_problem(info, whole=bool(name and version)))
 
@@ -113,9 +129,8 @@ def _problem(info: PluginInfo, *, whole: bool) -> str:
 
 
 def _is_there(info: PluginInfo) -> bool:
-    """False where the module's file is missing. Finding a package of the first level imports nothing."""
-    top = info.module.partition(":")[0].partition(".")[0]
+    """False where the module's file is missing."""
     try:
-        return find_spec(top) is not None
+        return find_spec(info.package) is not None
     except (ImportError, ValueError):
         return False

@@ -17,9 +17,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from sapwood.errors import WorkspaceError
 from sapwood.plugins.choices import disabled
 from sapwood.plugins.installed import PluginInfo, list_plugins
-from sapwood.workspace import FILE_MODE, Workspace
+from sapwood.workspace import Workspace, write_atomically
 
 __all__ = ["Probed", "known_to_be_left_out", "left_out", "probe"]
 
@@ -51,27 +52,31 @@ def probe(infos: Iterable[PluginInfo]) -> dict[PluginInfo, Probed]:
 def left_out(workspace: Workspace | None) -> dict[str, str]:
     """Distributions whose plugins cannot or shall not be used, each with the reason. Those that have not been tried in this version are tried;
     what came of it is kept in the workspace, if there is one."""
-    plugins, file = list_plugins(), _file(workspace)
+    names, file = {info: _name(info) for info in list_plugins()}, _file(workspace)
     kept = _read(file)
-    wanted = [info for info in plugins if not info.problem and not _is_fresh(kept.get(_name(info)))]
+    wanted = [info for info, name in names.items() if not info.problem and not _is_fresh(kept.get(name))]
     if wanted:
-        kept |= {_name(info): {"at": time.time(), **asdict(probed)} for info, probed in probe(wanted).items()}
-        _write(file, {name: kept[name] for name in map(_name, plugins) if name in kept})
-    return _problems(plugins, kept, workspace)
+        kept |= {names[info]: {"at": time.time(), **asdict(probed)} for info, probed in probe(wanted).items()}
+        if file is not None:
+            with suppress(WorkspaceError):  # a disk that refuses costs the next command another try
+                write_atomically(
+                    file, json.dumps({n: kept[n] for n in names.values() if n in kept}, ensure_ascii=False)
+                )
+    return _problems(names, kept, workspace)
 
 
 def known_to_be_left_out(workspace: Workspace) -> dict[str, str]:
     """As `left_out`, by what is known already: nothing is tried."""
-    return _problems(list_plugins(), _read(_file(workspace)), workspace)
+    return _problems({info: _name(info) for info in list_plugins()}, _read(_file(workspace)), workspace)
 
 
 def _problems(
-    plugins: list[PluginInfo], kept: dict[str, dict[str, Any]], workspace: Workspace | None
+    names: dict[PluginInfo, str], kept: dict[str, dict[str, Any]], workspace: Workspace | None
 ) -> dict[str, str]:
     switched_off = disabled(workspace) if workspace is not None else set()
     found: dict[str, str] = {}
-    for info in plugins:
-        problem = info.problem or kept.get(_name(info), {}).get("problem", "")
+    for info, name in names.items():
+        problem = info.problem or kept.get(name, {}).get("problem", "")
         if problem or info.key in switched_off:
             found[info.distribution] = problem or "is disabled"
     return found
@@ -111,7 +116,7 @@ def _name(info: PluginInfo) -> str:
     """Another one for each version, and for each change of an editable install."""
     stamp = 0
     with suppress(ImportError, ValueError, OSError):
-        spec = find_spec(info.module.partition(":")[0].partition(".")[0])
+        spec = find_spec(info.package)
         stamp = os.stat(spec.origin).st_mtime_ns if spec and spec.origin else 0
     return f"{info.distribution}=={info.version} {info.key} {info.module} {stamp} {sys.version_info[:2]}"
 
@@ -125,16 +130,3 @@ def _read(file: Path | None) -> dict[str, dict[str, Any]]:
         if file is not None and isinstance(data := json.loads(file.read_text(encoding="utf-8")), dict):
             return data
     return {}
-
-
-def _write(file: Path | None, kept: dict[str, dict[str, Any]]) -> None:
-    """Beside it first, then in its place; a disk that refuses costs the next command another try."""
-    if file is None:
-        return
-    with suppress(OSError):
-        temporary = file.with_name(f".plugins.{os.getpid()}.json")
-        with os.fdopen(
-            os.open(temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, FILE_MODE), "w", encoding="utf-8"
-        ) as stream:
-            json.dump(kept, stream, ensure_ascii=False)
-        temporary.replace(file)

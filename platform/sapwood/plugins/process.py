@@ -8,7 +8,7 @@ import select
 import signal
 import subprocess
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -95,9 +95,8 @@ class ConnectorProcess:
             "left_out": settings.left_out,
             "own_memory_bytes": settings.limits.memory_bytes,
         }
-        self._limits = settings.limits
         self._reports = settings.reports
-        self._watch: Watch | None = None
+        self._watch = Watch(settings.limits, self._kill)
         self._last: dict[str, Any] = {}
         self._tmp = str(settings.tmp)
         self._process: subprocess.Popen[bytes] | None = None
@@ -107,13 +106,12 @@ class ConnectorProcess:
     def __enter__(self) -> ConnectorProcess:
         launched = launch(self._key, Path(self._tmp))
         self._process, self._noise = launched.process, launched.noise
-        self._watch = Watch(self._limits, self._kill)
+        self._watch.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         process = self._running()
-        if self._watch is not None:
-            self._watch.stop()
+        self._watch.stop()
         self._kill()
         process.wait()
         for stream in (process.stdin, process.stdout, self._noise):
@@ -208,7 +206,7 @@ class ConnectorProcess:
         while not poll.poll(0) and next(meanwhile, self) is None:
             pass
         try:
-            with self._watch.waiting() if self._watch is not None else nullcontext():
+            with self._watch.waiting():
                 return read_message(stream)  # type: ignore[arg-type]
         except ValueError as error:
             raise PluginError(
@@ -294,7 +292,7 @@ class ConnectorProcess:
             self._noise.seek(0, os.SEEK_END)
             self._noise.seek(max(0, self._noise.tell() - 2000))
             said = self._noise.read().decode("utf-8", "replace").strip()
-        if self._watch is not None and self._watch.reason:
+        if self._watch.reason:
             return self._crash(f"{self._watch.reason} and was ended", said)
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
         last = f", its last words: {said.splitlines()[-1][:300]}" if said else ""

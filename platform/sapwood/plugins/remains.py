@@ -7,6 +7,7 @@ from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
+from sapwood.plugins.installed import first_package
 from sapwood.sdk import hooks
 
 __all__ = ["remove_remains"]
@@ -27,10 +28,7 @@ def remove_remains(distribution: str) -> None:
 
 def _own_modules(found: metadata.Distribution, folder: Path) -> list[str]:
     """Top-level modules of its plugins that no other distribution's record names."""
-    mine = {
-        entry.value.partition(":")[0].partition(".")[0]
-        for entry in found.entry_points.select(group=hooks.ENTRY_POINT_GROUP)
-    }
+    mine = {first_package(entry.value) for entry in found.entry_points.select(group=hooks.ENTRY_POINT_GROUP)}
     for other in metadata.distributions(path=[str(folder)]):
         if getattr(other, "_path", None) != getattr(found, "_path", None):
             mine -= {file.parts[0].removesuffix(".py") for file in other.files or () if file.parts}

@@ -7,7 +7,7 @@ import os
 import platform
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -37,13 +37,17 @@ class RunLimits:
 class Watch:
     """Calls `end` once when the process is silent or at work for too long; `reason` then says why."""
 
-    def __init__(self, limits: RunLimits, end: Any) -> None:
+    def __init__(self, limits: RunLimits, end: Callable[[], None]) -> None:
         self._limits = limits
         self._end = end
-        self._began = time.monotonic()
+        self._began = 0.0
         self._waiting_since: float | None = None
         self._over = threading.Event()
         self.reason = ""
+
+    def start(self) -> None:
+        """The run begins."""
+        self._began = time.monotonic()
         threading.Thread(target=self._look, daemon=True, name="watch").start()
 
     @contextmanager

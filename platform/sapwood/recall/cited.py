@@ -1,4 +1,4 @@
-"""Of a chunk below a summary, the passages on which the summary rests."""
+"""Of a chunk that is shown, the passages that matter: those on which a summary rests, or that were said in a window."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sapwood.recall.hits import PassageHit, RetrievalHit
 from sapwood.store.database import Database
 from sapwood.store.search import PassageRow, SearchStore
 
-__all__ = ["as_passage", "said_within", "with_cited"]
+__all__ = ["as_passage", "said_within", "with_cited", "within"]
 
 _SHOWN = 5  # passages of a chunk
 _SENTENCE = re.compile(r"[^.!?。！？\n]{12,}")  # shorter ones stand in many summaries
@@ -33,8 +33,7 @@ def with_cited(
     rows = SearchStore(database).passages_of_chunk(hit.node_id)
     if summary.tree_kind == "global" and summary.time_range_start and summary.time_range_end:
         first, last = (to_ms(datetime.fromisoformat(end)) for end in (summary.time_range_start, summary.time_range_end))
-        # the summary's moments are of whole seconds
-        rows = [row for row in rows if row.timestamp_ms is None or first <= row.timestamp_ms <= last + 999] or rows
+        rows = within(rows, first, last + 999) or rows  # the summary's moments are of whole seconds
     matching = sorted((row for row in rows if row.passage_id in matches), key=lambda row: -matches[row.passage_id])
     cited = [
         row
@@ -47,14 +46,19 @@ def with_cited(
 
 def said_within(database: Database, hit: RetrievalHit, since_ms: int | None, until_ms: int | None) -> RetrievalHit:
     """The chunk with the first five of its passages that were said in a window; as it is where none has a time."""
-    rows = [
-        row
-        for row in SearchStore(database).passages_of_chunk(hit.node_id)
-        if row.timestamp_ms is not None
-        and (since_ms is None or row.timestamp_ms >= since_ms)
-        and (until_ms is None or row.timestamp_ms <= until_ms)
-    ]
+    dated = [row for row in SearchStore(database).passages_of_chunk(hit.node_id) if row.timestamp_ms is not None]
+    rows = within(dated, since_ms, until_ms)
     return replace(hit, passages=tuple(as_passage(hit, row) for row in rows[:_SHOWN])) if rows else hit
+
+
+def within(rows: list[PassageRow], since_ms: int | None, until_ms: int | None) -> list[PassageRow]:
+    """The passages that were said in a window, and those of which nobody knows when."""
+    return [
+        row
+        for row in rows
+        if row.timestamp_ms is None
+        or ((since_ms is None or row.timestamp_ms >= since_ms) and (until_ms is None or row.timestamp_ms <= until_ms))
+    ]
 
 
 def as_passage(hit: RetrievalHit, row: PassageRow) -> PassageHit:

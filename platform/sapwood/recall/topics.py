@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from sapwood.clock import from_ms, iso_z, to_ms
-from sapwood.recall.cited import as_passage
+from sapwood.recall.cited import as_passage, within
 from sapwood.recall.hits import QueryResponse, RetrievalHit
 from sapwood.recall.search import search
 from sapwood.recall.trees import fetch_nodes, matching_summaries, query_source
@@ -114,17 +114,11 @@ def _with_passages(
 ) -> RetrievalHit | None:
     """The chunk with those of its passages in which one of the names stands, or whose author has it: the ones that say most, of
     all its days, the newest day first. None when none of them was said in the window."""
-    since, until = window
     naming = passages_naming(database, hit.node_id, hit.content, names)
-    within = [
-        row
-        for row in naming
-        if row.timestamp_ms is None
-        or ((since is None or row.timestamp_ms >= since) and (until is None or row.timestamp_ms <= until))
-    ]
-    if naming and not within:
+    said = within(naming, *window)
+    if naming and not said:
         return None
-    rows = _chosen(within, hit.content)
+    rows = _chosen(said, hit.content)
     return replace(hit, passages=tuple(as_passage(hit, row) for row in rows))
 
 

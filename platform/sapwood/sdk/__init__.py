@@ -30,7 +30,7 @@ from sapwood.sdk.connector import (
     RunContext,
 )
 from sapwood.sdk.convert import Converted, ConvertError, ConvertFile, ConvertLimits, Member
-from sapwood.sdk.dates import date_in_name, parse_date
+from sapwood.sdk.dates import aware, date_in_name, parse_date
 from sapwood.sdk.encoding import decode_text
 from sapwood.sdk.errors import (
     AuthError,
@@ -128,6 +128,7 @@ __all__ = [
     "Skipped",
     "TransientError",
     "Unsupported",
+    "aware",
     "canonicalise_chat",
     "canonicalise_document",
     "canonicalise_email",

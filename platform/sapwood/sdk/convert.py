@@ -87,10 +87,6 @@ class ConvertFile:
     limits: ConvertLimits = field(default_factory=ConvertLimits)
     zone: tzinfo = UTC
 
-    def aware(self, moment: datetime) -> datetime:
-        """The moment itself when it has a zone, else the time of the user's clock that it names."""
-        return moment if moment.tzinfo else moment.replace(tzinfo=self.zone)
-
     @property
     def extension(self) -> str:
         """Lower case, without the dot; empty without one."""

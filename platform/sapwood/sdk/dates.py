@@ -23,9 +23,7 @@ ENGLISH_MONTHS = [
     "november",
     "december",
 ]
-_MONTH_NUMBER = {name[:length]: i for i, name in enumerate(ENGLISH_MONTHS, 1) for length in (3, len(name))} | {
-    "sept": 9
-}
+MONTH_NUMBER = {name[:length]: i for i, name in enumerate(ENGLISH_MONTHS, 1) for length in (3, len(name))} | {"sept": 9}
 _CHINESE_DIGITS = str.maketrans("〇零○一二三四五六七八九", "000123456789")
 _WIDE_DIGITS = str.maketrans("０１２３４５６７８９：／－．", "0123456789:/-.")
 
@@ -53,6 +51,11 @@ _DAYS_IN_NAMES = [
     re.compile(r"\b\d{1,2}(?:st|nd|rd|th)?[ -][A-Za-z]{3,9}[ -]\d{4}\b"),
     re.compile(r"\b[A-Za-z]{3,9}[ -]\d{1,2}(?:st|nd|rd|th)?,?[ -]\d{4}\b"),
 ]
+
+
+def aware(moment: datetime, zone: tzinfo) -> datetime:
+    """The moment itself when it has a zone, else the time of the clock of `zone` that it names."""
+    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 
 def parse_date(text: str, zone: tzinfo = UTC) -> datetime | None:
@@ -106,7 +109,7 @@ def _small_number(numeral: str) -> int:
 
 def _moment(match: re.Match[str], zone: tzinfo, minguo: bool) -> datetime | None:
     part = match.groupdict()
-    month = _MONTH_NUMBER.get(part["name"].lower()) if "name" in part else int(part["month"])
+    month = MONTH_NUMBER.get(part["name"].lower()) if "name" in part else int(part["month"])
     if month is None:
         return None
     year = int(part["year"]) + (1911 if minguo else 0)

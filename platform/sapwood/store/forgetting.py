@@ -92,6 +92,10 @@ class ForgettingStore:
                 "DELETE FROM mem_tree_entity_aliases WHERE origin = 'metadata' AND alias_id = ? AND entity_id IN ('', ?)",
                 (canonical_id("person", name), canonical_id("email", address)),
             )
+
+    def drop_unnamed_entities(self) -> None:
+        """Remove how hot is what nothing names any more, what was asked about it and what is to be done for it. Former summaries name too:
+        they are told anew first."""
         self._db.run(
             "DELETE FROM mem_tree_jobs WHERE kind = 'topic_route' AND json_extract(payload_json, '$.entity') IS NOT NULL AND NOT EXISTS "
             "(SELECT 1 FROM mem_tree_entity_index e WHERE e.entity_id = json_extract(payload_json, '$.entity'))"

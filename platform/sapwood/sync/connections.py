@@ -9,8 +9,7 @@ from typing import Any
 
 from sapwood.errors import ConfigurationError
 from sapwood.text.names import slug
-from sapwood.vault.files import write_atomically
-from sapwood.workspace import Workspace
+from sapwood.workspace import Workspace, write_atomically
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, time, timedelta, tzinfo
 
-from sapwood.sdk.dates import parse_date
+from sapwood.sdk.dates import MONTH_NUMBER, parse_date
 
 __all__ = ["Span", "parse_span"]
 
@@ -24,8 +24,6 @@ _WEEKDAY = {name[:length]: n for n, name in enumerate(_WEEKDAYS) for length in (
 _CHINESE_WEEKDAY = {
     sign: n for n, signs in enumerate(("一1", "二2", "三3", "四4", "五5", "六6", "日天7")) for sign in signs
 }
-_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")  # fmt: skip
-_MONTH_NAMES = {name[:length]: n for n, name in enumerate(_MONTHS, 1) for length in (3, len(name))} | {"sept": 9}
 _NUMBERS = {
     "a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
 }  # fmt: skip
@@ -230,9 +228,9 @@ def _without_year(words: str, today: date) -> tuple[date, date] | None:
     """A month or a day of one without its year: the last one that has been; a month may have a year too."""
     year: int | None = None
     if match := re.fullmatch(r"([a-z]+)\.?(?: (\d{1,2})(?:st|nd|rd|th)?)?(?:,? (\d{4}))?", words):
-        month, day_of, year = _MONTH_NAMES.get(match[1]), match[2], int(match[3]) if match[3] else None
+        month, day_of, year = MONTH_NUMBER.get(match[1]), match[2], int(match[3]) if match[3] else None
     elif match := re.fullmatch(r"(?:(\d{1,2})(?:st|nd|rd|th)? )([a-z]+)\.?(?: (\d{4}))?", words):
-        month, day_of, year = _MONTH_NAMES.get(match[2]), match[1], int(match[3]) if match[3] else None
+        month, day_of, year = MONTH_NUMBER.get(match[2]), match[1], int(match[3]) if match[3] else None
     elif match := re.fullmatch(
         r"(\d{1,2}|[一二三四五六七八九十]{1,2})月(?:份|(\d{1,2}|[一二三四五六七八九十]{1,3})[日号])?", words
     ):

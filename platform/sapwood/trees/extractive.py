@@ -176,8 +176,8 @@ class _Selection:
 
     def _cost(self, number: int) -> int:
         """Tokens that it adds: its own, and what the names of speakers take more, or less where it joins what is told of the same one."""
-        if not self._in_order or not self._is_talk:
-            return self._costs[number] + self._frames[number]
+        if not self._is_talk:
+            return self._costs[number]
         before, after = self._beside(number)
         frame, behind = self._frames[number], self._frames[after] if after is not None else 0
         if self._joins(before, number):
@@ -187,9 +187,9 @@ class _Selection:
 
     def _likely_cost(self, number: int) -> int:
         """Its cost, where nothing is told yet of the same speaker without a look at what it might part: that is looked at when it is taken."""
-        if not self._is_talk or not self._told_by[self._keys[number]]:
-            return self._costs[number] + self._frames[number]
-        return max(self._cost(number), 0)
+        if self._told_by[self._keys[number]]:
+            return max(self._cost(number), 0)
+        return self._costs[number] + self._frames[number]
 
     def _beside(self, number: int) -> tuple[int | None, int | None]:
         """The chosen sentences before and after it."""
@@ -199,9 +199,7 @@ class _Selection:
 
     def _joins(self, one: int | None, other: int | None) -> bool:
         """True for two that are told in one line when they follow each other."""
-        if one is None or other is None:
-            return False
-        return self._keys[one] == self._keys[other]
+        return one is not None and other is not None and self._keys[one] == self._keys[other]
 
     def _joinable(self, number: int) -> Iterator[int]:
         """Sentences near a chosen one that would be told in its line."""

@@ -18,9 +18,9 @@ from sapwood.text.tokens import count_tokens
 from sapwood.trees import calendar
 from sapwood.vault import summaryfile
 from sapwood.vault.chunkfile import body_sha256
-from sapwood.vault.files import keep_changed, write_atomically
+from sapwood.vault.files import keep_changed
 from sapwood.vault.paths import digest_path, is_inside
-from sapwood.workspace import Workspace
+from sapwood.workspace import Workspace, write_atomically
 
 __all__ = [
     "file_of",

@@ -15,10 +15,9 @@ from sapwood.trees import calendar
 from sapwood.trees.nodes import load_nodes
 from sapwood.vault import frontmatter
 from sapwood.vault.chunkfile import body_sha256
-from sapwood.vault.files import write_atomically
 from sapwood.vault.links import link_to, plain
 from sapwood.vault.paths import DAILY, REPORTS, topic_page_path
-from sapwood.workspace import Workspace
+from sapwood.workspace import Workspace, write_atomically
 
 __all__ = ["write_home"]
 

@@ -21,10 +21,10 @@ from sapwood.store.trees import TreeRow, TreeStore, tree_id_of
 from sapwood.trees.focus import names_of, passages_naming
 from sapwood.vault import frontmatter
 from sapwood.vault.chunkfile import body_sha256, entity_tags, without_heading
-from sapwood.vault.files import keep_changed, write_atomically
+from sapwood.vault.files import keep_changed
 from sapwood.vault.links import link_to, plain
 from sapwood.vault.paths import topic_page_path
-from sapwood.workspace import Workspace
+from sapwood.workspace import Workspace, write_atomically
 
 __all__ = ["NOTES", "keep_notes", "page_notes", "restore_topics", "write_topic_page"]
 

@@ -11,7 +11,6 @@ import ctypes
 import functools
 import json
 import os
-import re
 import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -20,10 +19,9 @@ from typing import Any
 
 from sapwood.clock import now_ms
 from sapwood.vault.paths import is_inside
-from sapwood.workspace import FILE_MODE, FOLDER_MODE, Workspace, writing
+from sapwood.workspace import FILE_MODE, FOLDER_MODE, Workspace, make_folder, write_atomically, writing
 
 _JOURNALS = "journal-"
-_TEMPORARY = re.compile(r"\..+\.(\d+)-[0-9a-f]{8}\.tmp")
 
 
 @functools.cache
@@ -146,17 +144,6 @@ def _is_still(target: str, seen: tuple[int, int, int]) -> bool:
         return False
 
 
-def make_folder(folder: str) -> None:
-    """Make a folder and, when that fails, its parents first: each 0700, which `makedirs` gives to the last one alone."""
-    try:
-        os.mkdir(folder, FOLDER_MODE)
-    except FileExistsError:
-        pass
-    except FileNotFoundError:
-        make_folder(folder.rpartition("/")[0])
-        make_folder(folder)
-
-
 def _sync(paths: Iterable[str | Path]) -> None:
     """Make renames and contents durable: one `syncfs` of the first path's file system, else fsync of each."""
     for path in paths:
@@ -180,47 +167,6 @@ def unfinished(workspace: Workspace) -> list[tuple[Path, list[str]]]:
             paths = []  # it was renamed into place whole, so this is a disk's doing; doctor finds what is left over
         found.append((journal, paths))
     return found
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """One file outside of any batch: temporary file beside it, fsync, rename.
-
-    Raises:
-        WorkspaceError: the disk refuses.
-    """
-    with writing(path):
-        make_folder(str(path.parent))
-        temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
-        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, FILE_MODE)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(text.encode("utf-8", "replace"))
-                stream.flush()
-                os.fsync(stream.fileno())
-            temporary.rename(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-
-
-def abandoned(workspace: Workspace) -> list[Path]:
-    """Temporary files of `write_atomically` whose process was killed. They hold what was to be written."""
-    return [
-        file
-        for folder in (workspace.vault, workspace.root / "trash", workspace.connections)
-        for file in sorted(folder.rglob(".*.tmp"))
-        if (match := _TEMPORARY.fullmatch(file.name)) and not _lives(int(match[1]))
-    ]
-
-
-def _lives(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass  # somebody else's
-    return True
 
 
 def keep_changed(workspace: Workspace, name: str, text: str) -> None:

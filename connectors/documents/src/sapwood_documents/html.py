@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
-from sapwood.sdk import Converted, ConvertError, ConvertFile, Person, Segment, decode_text
+from sapwood.sdk import Converted, ConvertError, ConvertFile, Person, Segment, aware, decode_text
 from sapwood_documents.reading import read_bytes
 
 _CHARSET = re.compile(rb"<meta[^>]{0,500}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]{2,40})", re.IGNORECASE)
@@ -146,7 +146,7 @@ def _when(meta: dict[str, str], zone: tzinfo, *names: str) -> datetime | None:
             moment = datetime.fromisoformat(meta.get(name, "").strip())
         except ValueError:
             continue
-        return moment if moment.tzinfo else moment.replace(tzinfo=zone)
+        return aware(moment, zone)
     return None
 
 

@@ -8,7 +8,7 @@ from datetime import date, datetime, tzinfo
 from typing import Any
 from urllib.parse import unquote
 
-from sapwood.sdk import Converted, ConvertFile, Person, Segment, parse_date
+from sapwood.sdk import Converted, ConvertFile, Person, Segment, aware, parse_date
 from sapwood_documents.reading import LONGEST_DATE, date_line, read_text
 
 _FENCES = re.compile(r"^( {0,3})(`{3,}|~{3,}).*?(?:^ {0,3}\2[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
@@ -103,7 +103,7 @@ def _names(value: Any) -> list[str]:
 def _moment(value: Any, zone: tzinfo) -> datetime | None:
     """A date or time of the front matter; without a zone it is one of the user's clock."""
     if isinstance(value, datetime):
-        return value if value.tzinfo else value.replace(tzinfo=zone)
+        return aware(value, zone)
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day, tzinfo=zone)
     return parse_date(value, zone) if isinstance(value, str) and len(value) <= LONGEST_DATE else None

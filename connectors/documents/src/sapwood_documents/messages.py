@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
 from sapwood.sdk import Segment, parse_date
@@ -23,16 +23,11 @@ _TEXT_KEYS = ("text", "content", "message", "body", "msg")
 _AUTHOR_KEYS = ("speaker", "author", "sender", "from", "user_name", "username", "user", "name")
 _NAME_KEYS = ("nickname", "display_name", "name", "username", "first_name")
 _EXACT = re.compile(r"^\d{10,16}(?:\.\d+)?$|(?:Z|[+-]\d{2}:?\d{2})$")
-_NOISE = (
-    "type",
-    "from_id",
-    "text_entities",
-    "actor_id",
-    "date_unixtime",
-    "edited_unixtime",
-)  # of Telegram's export, beside what they repeat
+# Of Telegram's export: fields that repeat others, or mean nothing outside of it.
+_NOISE = frozenset(("type", "from_id", "text_entities", "actor_id", "date_unixtime", "edited_unixtime"))
 _MOST = 0.8  # of the records are messages; an export also has notices such as "Anna joined"
 _LONGEST_NAME = 80
+_BETWEEN_CLOCKS = timedelta(hours=26)  # at most, of two zones
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,32 +42,31 @@ class Message:
 
 def is_talk(records: list[Any], zone: tzinfo) -> bool:
     """True when most of the records are dated messages: a text, an author, a time."""
-    return bool(records) and sum(as_message(r, "", zone) is not None for r in records) >= _MOST * len(records)
+    messages = sum(
+        isinstance(r, dict) and bool(_text_key(r) and author_of(r)) and time_of(r, zone) is not None for r in records
+    )
+    return bool(records) and messages >= _MOST * len(records)
 
 
 def as_message(record: Any, native_id: str, zone: tzinfo) -> Message | None:
     """The message of a record with the id under which it is kept; None when it is none."""
     if not isinstance(record, dict):
         return None
-    text_key = next((k for k in _TEXT_KEYS if k in record and _text(record[k]) is not None), "")
-    author, at = author_of(record), time_of(record, zone)
-    if not (text_key and author and at):
+    text_key, author, times = _text_key(record), author_of(record), _times(record, zone)
+    if not (text_key and author and times):
         return None
+    at = _sent(times)
     said = {
         text_key,
-        *(k for k in ID_KEYS if str(record.get(k)) == native_id),
-        *(k for k in _AUTHOR_KEYS if _name(record.get(k)) == author),
+        next(iter(times)),
+        *(
+            key for key, (when, _) in times.items() if when == at
+        ),  # the same time once more, as `date_unixtime` beside `date`
+        *(key for key in ID_KEYS if str(record.get(key)) == native_id),
+        *(key for key in _AUTHOR_KEYS if _name(record.get(key)) == author),
+        *(_NOISE if "text_entities" in record or "from_id" in record else ()),
     }
-    noise = set(_NOISE if "text_entities" in record or "from_id" in record else ())
-    noise |= {next(key for key, value in record.items() if TIME_NAME.search(str(key)) and moment(value, zone))}
-    others = {
-        key: value
-        for key, value in record.items()
-        if key not in said
-        and key not in noise
-        and not _says_when(key, value, at, zone)
-        and value not in (None, "", [], {})
-    }
+    others = {key: value for key, value in record.items() if key not in said and value not in (None, "", [], {})}
     return Message(_text(record[text_key]) or "", author, at, others)
 
 
@@ -87,22 +81,31 @@ def author_of(record: dict[str, Any]) -> str:
 
 
 def time_of(record: dict[str, Any], zone: tzinfo) -> datetime | None:
-    """The first moment among the fields that are named as times; one that leaves no doubt of its zone before one that names none."""
-    found = [(v, m) for k, v in record.items() if TIME_NAME.search(str(k)) and (m := moment(v, zone))]
-    first = next((value for value, _ in found), None)
-    if isinstance(first, str) and not _EXACT.search(
-        first
-    ):  # the same moment may stand beside it in seconds, as in `date_unixtime`
-        return next(
-            (m for v, m in found if _is_close(m, found[0][1]) and (not isinstance(v, str) or _EXACT.search(v))),
-            found[0][1],
-        )
-    return found[0][1] if found else None
+    """The first moment among the fields that are named as times; where that names no zone, one beside it that is the same and leaves no
+    doubt, as `date_unixtime` beside `date`."""
+    times = _times(record, zone)
+    return _sent(times) if times else None
 
 
-def _is_close(one: datetime, other: datetime) -> bool:
-    """True for what may be one moment by two clocks."""
-    return abs((one - other).total_seconds()) <= 26 * 3600
+def _text_key(record: dict[str, Any]) -> str:
+    return next((key for key in _TEXT_KEYS if key in record and _text(record[key]) is not None), "")
+
+
+def _times(record: dict[str, Any], zone: tzinfo) -> dict[str, tuple[datetime, bool]]:
+    """The fields that are named as times and hold one, each with its moment, and whether it leaves no doubt of its zone."""
+    return {
+        key: (found, not isinstance(value, str) or bool(_EXACT.search(value)))
+        for key, value in record.items()
+        if TIME_NAME.search(str(key)) and (found := moment(value, zone))
+    }
+
+
+def _sent(times: dict[str, tuple[datetime, bool]]) -> datetime:
+    first, is_exact = next(iter(times.values()))
+    if is_exact:
+        return first
+    same = (when for when, sure in times.values() if sure and abs(when - first) <= _BETWEEN_CLOCKS)
+    return next(same, first)
 
 
 def moment(value: Any, zone: tzinfo) -> datetime | None:
@@ -121,11 +124,6 @@ def moment(value: Any, zone: tzinfo) -> datetime | None:
         if 631_152_000 <= value / scale < 4_102_444_800:
             return datetime.fromtimestamp(value / scale, UTC)
     return None
-
-
-def _says_when(key: str, value: Any, at: datetime, zone: tzinfo) -> bool:
-    """True for the field of the message's time, and for the same time once more, as `date_unixtime` beside `date`."""
-    return bool(TIME_NAME.search(str(key))) and moment(value, zone) == at
 
 
 def _name(value: Any) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any
 
-from sapwood.sdk import Converted, ConvertError, ConvertFile, Person, Segment
+from sapwood.sdk import Converted, ConvertError, ConvertFile, Person, Segment, aware
 from sapwood_documents.html import markdown_table
 from sapwood_documents.packages import parse_xml, refuse_bombs
 
@@ -48,8 +48,8 @@ def convert(file: ConvertFile) -> Converted:
     return Converted(
         title=_said(meta, f"{_DC}title"),
         segments=tuple(segments),
-        created=_moment(_said(meta, f"{_META}creation-date"), file),
-        modified=_moment(_said(meta, f"{_DC}date"), file),
+        created=_moment(_said(meta, f"{_META}creation-date"), file.zone),
+        modified=_moment(_said(meta, f"{_DC}date"), file.zone),
         people=(Person(name=author, role="author"),) if author else (),
         media_type=f"application/vnd.oasis.opendocument.{'presentation' if file.extension == 'odp' else 'text'}",
     )
@@ -151,8 +151,8 @@ def _said(meta: Any, tag: str) -> str:
     return " ".join((found.text or "").split()) if found is not None else ""
 
 
-def _moment(text: str, file: ConvertFile) -> datetime | None:
+def _moment(text: str, zone: tzinfo) -> datetime | None:
     try:
-        return file.aware(datetime.fromisoformat(text.split(".")[0]))
+        return aware(datetime.fromisoformat(text.split(".")[0]), zone)
     except ValueError:
         return None

@@ -125,18 +125,18 @@ def _records(data: Any) -> tuple[Any, list[Any]]:
 
 
 def _record(record: Any, number: int, budget: _Budget, used: set[str], *, talk: bool) -> Segment:
-    native_id, author, at = f"r{number}", "", None
+    native_id = f"r{number}"
     if isinstance(record, dict):
         given = next(
             (str(record[k]) for k in ID_KEYS if isinstance(record.get(k), str | int) and str(record[k]).strip()), ""
         )
         given = " ".join(given.split())[:200]
         native_id = given if given and given not in used else native_id
-        author, at = author_of(record), time_of(record, budget.zone)
     used.add(native_id)
     if talk and (message := as_message(record, native_id, budget.zone)):
         budget.lines -= 1
         return as_segment(message, native_id, lambda others: _outline(others, 0, budget))
+    author, at = (author_of(record), time_of(record, budget.zone)) if isinstance(record, dict) else ("", None)
     return Segment(native_id, "\n".join(_outline(record, 0, budget)), at, author)
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from sapwood.sdk import aware
+
 _CONTENT_TYPE = "application/vnd.openxmlformats-package.core-properties+xml"
 _NAMES = {
     "{http://purl.org/dc/elements/1.1/}title": "title",
@@ -56,4 +58,4 @@ def _w3cdtf(text: str) -> datetime | None:
         moment = datetime.fromisoformat(padded)
     except ValueError:
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return aware(moment, UTC)

@@ -41,11 +41,12 @@ def as_source(
     stem = name.rpartition(".")[0] or name
     moment, source = found.date(file_time(mark.mtime_ns))
     times = _range(segments)
-    if times and source is not DateSource.SAID:  # what its messages say is worth more than the file's time
-        moment = times[1 if found.kind == "document" else 0]
-        source = DateSource.HEADER if found.kind == "email" else DateSource.SAID
-    elif source is not DateSource.SAID and (named := date_in_name(stem, zone)):
-        moment, source = named, DateSource.SAID
+    if source is not DateSource.SAID:  # what its messages or its name say is worth more than the file's time
+        if times:
+            moment = times[1 if found.kind == "document" else 0]
+            source = DateSource.HEADER if found.kind == "email" else DateSource.SAID
+        elif named := date_in_name(stem, zone):
+            moment, source = named, DateSource.SAID
     folders = path.replace("!/", "/").split("/")[:-1]
     metadata = Metadata(
         timestamp=moment,
