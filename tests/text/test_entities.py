@@ -41,6 +41,19 @@ def test_rules_find_what_a_reader_would(text: str, kind: str, surfaces: list[str
     assert _found(text, kind) == surfaces
 
 
+@pytest.mark.parametrize(
+    ("text", "entity"),
+    [
+        ("We spoke of Project Zirconium yesterday.", ("misc", "Project Zirconium")),
+        ("They met at the Harbour Cafe at noon.", ("location", "Harbour Cafe")),
+        ("She read 《三体》 on the train.", ("misc", "三体")),
+        ("Then Maria Lopez sent the plan.", ("person", "Maria Lopez")),
+    ],
+)
+def test_undertakings_places_and_works_are_no_people(text: str, entity: tuple[str, str]) -> None:
+    assert entity in {(e.kind, e.surface) for e in find_entities(text)}
+
+
 def test_capitalised_words_are_names_where_a_capital_means_something() -> None:
     text = "Yesterday Maria Lopez met Zhang Wei at Acme Corp. in Elm Street. The talk was about Kubernetes. On Monday we rest."
     assert _found(text, "person") == ["Maria Lopez", "Zhang Wei"]

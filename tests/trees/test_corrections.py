@@ -60,6 +60,11 @@ def test_a_correction_is_shown_and_kept_when_another_part_changes(
         and "The mayor knows" in told["content"]
     )
     assert _import(sapwood, folder)["vault"]["edited"] == []  # once
+    found = _json(sapwood, "search", "Ruth Delgado replaced")
+    assert [hit["node_id"] for hit in found["told"]] == [hit["node_id"]]
+    said = sapwood("search", "Ruth Delgado replaced", env=ENV).out
+    assert "replaced by Ruth Delgado" in said and "Nothing found" not in said
+    assert _json(sapwood, "search", "Ruth Delgado sang")["told"] == []
     (folder / "04-harbour.md").write_text(
         f"# Harbour\n\n{_note('harbour', 4)}\nIt was closed for a year.\n", encoding="utf-8"
     )

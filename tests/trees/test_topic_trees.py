@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -92,6 +93,24 @@ def test_who_is_hot_gets_a_tree_that_tells_of_them_alone_and_a_page(
     assert f"[[{Path(match['page']).stem}|Nora Lindqvist]]" in (workspace / "wiki" / "Home.md").read_text(
         encoding="utf-8"
     )
+
+
+def test_a_page_tells_of_which_days_and_leads_to_pages_that_came_after_it(
+    sapwood: Sapwood, folder: Path, workspace: Path
+) -> None:
+    _many(folder)
+    for number in range(20, 23):
+        _mail(folder / "a", number, 1, "Carl Olsen <carl@example.org>")
+    _import(sapwood, folder)
+    ben = workspace / _json(sapwood, "entities", "Ben Marten")["entities"][0]["page"]
+    assert "\n- Carl Olsen: 3\n" in ben.read_text(encoding="utf-8")
+    for _ in range(20):
+        _json(sapwood, "topic", "Carl Olsen")
+    assert sapwood("work", "--drain", env=ENV).code == 0
+    carl = workspace / _json(sapwood, "entities", "Carl Olsen")["entities"][0]["page"]
+    page = ben.read_text(encoding="utf-8")
+    assert f"\n- [[{carl.stem}|Carl Olsen]]: 3\n" in page
+    assert re.search(r"^- \[\[.+\|.+\]\], 20\d\d-\d\d-\d\d", page.partition("## Told")[2], re.MULTILINE)
 
 
 def test_old_times_make_nobody_hot_but_asking_for_them_answers(sapwood: Sapwood, folder: Path, workspace: Path) -> None:

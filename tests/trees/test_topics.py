@@ -83,6 +83,12 @@ def test_nobody_is_named_with_the_way_out(imported: Sapwood) -> None:
     assert result.code == 1 and "nobody and nothing is called so" in result.err and "sapwood entities" in result.err
 
 
+def test_what_no_entity_is_called_is_looked_for_in_the_texts(imported: Sapwood) -> None:
+    found = _topic(imported, "rent of the flat")
+    assert [hit["title"] for hit in found["hits"]] == ["Rent"] and "nobody and nothing" in found["legs"]["names"]
+    assert "rent of the flat" in imported("topic", "rent of the flat", env=ENV).out
+
+
 def test_names_are_looked_up_by_a_part_of_them(imported: Sapwood) -> None:
     found = imported("entities", "olga", "--json", env=ENV).json["entities"]
     assert {match["entity_id"] for match in found} >= {"email:olga@example.org"}

@@ -15,6 +15,7 @@ from sapwood.store.tree_checks import tree_faults
 from sapwood.store.trees import TreeStore
 from sapwood.trees.files import is_as_written, repair_summaries
 from sapwood.trees.summarising import EXTRACTIVE
+from sapwood.vault.paths import topic_page_path
 from sapwood.workspace import Workspace
 
 __all__ = ["prove_trees", "summaries", "told_by"]
@@ -66,14 +67,28 @@ def prove_trees(workspace: Workspace, database: Database, *, repair: bool) -> li
     ]  # fmt: skip
     wrong: list[str] = []
     total = 0
+    claimed = {topic_page_path(tree.scope) for tree in TreeStore(database).trees("topic")}
     for summary in SummaryStore(database).all():
         total += 1
+        claimed.add(summary.path)
         if not is_as_written(workspace, summary):
             wrong.append(f"{summary.path} is missing, damaged, or holds another text than its row")
     checks.append(
         Check(
             "summary rows = summary files", not wrong, f"{total} summaries" if not wrong else "; ".join(wrong[:_SHOWN]),
             "Run `sapwood doctor --repair`." if wrong else "", {"summaries": total, "wrong": len(wrong)},
+        )
+    )  # fmt: skip
+    left = sorted(
+        path
+        for folder in ("summaries", "daily", "topics")
+        for file in (workspace.vault / folder).rglob("*.md")
+        if (path := file.relative_to(workspace.vault).as_posix()) not in claimed
+    )
+    checks.append(
+        Check(
+            "notes among the summaries that no summary claims", True, f"{len(left)}: they are yours, or left of a restored copy" if left else "none",
+            facts={"paths": left[:_SHOWN]},
         )
     )  # fmt: skip
     if "seal" not in JobStore(database).counts_by_kind() and (stale := TreeStore(database).counts()["stale"]):

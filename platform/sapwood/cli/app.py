@@ -101,7 +101,7 @@ def search(
 
     QUERY is words, in any language; every sign is taken literally.
     """
-    from sapwood.cli.showing import show_hits
+    from sapwood.cli.showing import show_hits, show_told
 
     with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
         first, last = window(since, until, on, memory.zone)
@@ -112,6 +112,7 @@ def search(
             print_json(response.to_json())
         else:
             show_hits(query, response, memory)
+            show_told(response, memory)
 
 
 @app.command()

@@ -25,7 +25,8 @@ _NAMED = 14
 def show_hits(query: str, response: QueryResponse, memory: Memory) -> None:
     """A block a hit: title and date, origin and vault path, the best passage."""
     if not response.hits:
-        say(f"Nothing found for: {query}")
+        if not response.told:
+            say(f"Nothing found for: {query}")
         _show_legs(response)
         return
     width = min(shutil.get_terminal_size((100, 20)).columns, 120)
@@ -58,9 +59,13 @@ def show_recap(found: Recap, memory: Memory) -> None:
         more = f" and {len(runs) - _NAMED} more spans" if len(runs) > _NAMED else ""
         say(f"Nothing is known of {', '.join(runs[:_NAMED])}{more}.")
     if found.weak:
-        say(f"{found.weak} documents are dated {span} by their files alone.")
+        say(f"{_counted(found.weak, 'document is', 'documents are')} dated {span} by their files alone.")
     if found.pending:
-        say(f"{found.pending} chunks have not been examined yet; `sapwood work` does it.")
+        say(f"{_counted(found.pending, 'chunk has', 'chunks have')} not been examined yet; `sapwood work` does it.")
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
 
 
 def _day(moment: str | None, memory: Memory) -> str:
@@ -83,6 +88,8 @@ def _runs(days: tuple[str, ...]) -> list[str]:
 
 def show_told(response: QueryResponse, memory: Memory) -> None:
     """The summaries that come beside the hits."""
+    if response.told and response.hits:
+        say()
     for hit in response.told:
         click.secho(hit.title, bold=True, nl=False)
         say(f"  summary of {len(hit.child_ids)}, level {hit.level}")
@@ -96,8 +103,12 @@ def show_mentions(response: QueryResponse, memory: Memory) -> None:
     for hit in response.hits:
         click.secho(f"{_first_day(hit, memory)}  {hit.title}", bold=True)
         click.secho(f"   {memory.workspace.root / hit.path}  {hit.node_id[:12]}", fg="bright_black")
-        _say_passages(hit, memory)
+        if hit.passages:
+            _say_passages(hit, memory)
+        else:
+            say("   " + _snippet(without_heading(hit.content), ""))
         say()
+    _show_legs(response)
     more = f" of {response.total}" if response.truncated else ""
     say(f"{len(response.hits)}{more} {'chunk' if len(response.hits) == 1 and not more else 'chunks'}")
 

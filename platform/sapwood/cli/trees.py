@@ -106,15 +106,15 @@ def recap(
     from sapwood.cli.showing import show_recap
 
     with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
-        if on and (since or until):
+        if on is not None and (since or until):
             raise click.BadParameter("use it alone, or --since with --until", param_hint="--on")
-        first, last = days(on or "today", memory.zone, "--on")
+        first, last = days("today" if on is None else on, memory.zone, "--on")
         if since or until:
             last = days(until or "today", memory.zone, "--until")[1]
             first = days(since, memory.zone, "--since")[0] if since else memory.first_day() or last
         if first > last:
             raise click.BadParameter(f"{first} is after {last}", param_hint="--since")
-        part = hours(on, memory.zone, "--on") if on else None
+        part = hours(on, memory.zone, "--on") if on is not None else None
         found = memory.query_hours(*part) if part else memory.query_global(first, last)
         if as_json:
             print_json(found.to_json())

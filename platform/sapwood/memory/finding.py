@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,11 +39,14 @@ class Finding(OpenWorkspace):
         until: datetime | None = None,
         include_dropped: bool = False,
     ) -> QueryResponse:
-        """Hits for a query, best first; see `recall.search.search`."""
+        """Hits for a query, best first; see `recall.search.search`. A search in everything tells beside them as `told` what a person
+        corrected in summaries.
+        """
         from sapwood.recall.search import search
+        from sapwood.recall.trees import corrected_summaries
         from sapwood.store.search import SearchStore
 
-        return search(
+        found = search(
             SearchStore(self.database),
             query,
             vectors=self._vector_leg(),
@@ -55,6 +59,9 @@ class Finding(OpenWorkspace):
             until=until,
             include_dropped=include_dropped,
         )
+        if source_id or kind or author:
+            return found
+        return replace(found, told=corrected_summaries(self.database, query, (since, until)))
 
     def _vector_leg(self) -> VectorLeg:
         if self._leg is None:
@@ -127,12 +134,13 @@ class Finding(OpenWorkspace):
         limit: int = 10,
     ) -> QueryResponse:
         """What is known of a person or a thing, the newest first; see `recall.topics.query_topic`. With a query, what is said about that
-        where they are named; see `recall.topics.search_topic`.
+        where they are named; see `recall.topics.search_topic`. Of a name that no entity has, the texts that hold it; see
+        `recall.topics.query_words`.
 
         Raises:
-            NotFoundError: nobody and nothing is called so.
+            NotFoundError: nobody and nothing is called so, and no text holds the name.
         """
-        from sapwood.recall.topics import query_topic, search_topic
+        from sapwood.recall.topics import query_topic, query_words, search_topic
 
         if query.strip():
             found = search_topic(
@@ -141,6 +149,10 @@ class Finding(OpenWorkspace):
         else:
             found = query_topic(self.database, name, since=since, until=until, limit=limit)
         if not found.total and not self._is_known(name):
+            if not query.strip():
+                found = query_words(self.database, name, since=since, until=until, limit=limit)
+                if found.hits:
+                    return found
             near = ", ".join(match.surface for match in self.search_entities(name, limit=3))
             step = f"Perhaps you mean: {near}." if near else "`sapwood entities TEXT` looks for names that hold a text."
             raise NotFoundError(name, "nobody and nothing is called so", step)

@@ -110,6 +110,11 @@ class Query:
         """The terms joined by OR."""
         return " OR ".join(self.terms)
 
+    @property
+    def whole(self) -> str:
+        """The terms joined by AND."""
+        return " AND ".join(self.terms)
+
     def __bool__(self) -> bool:
         return bool(self.terms)
 
@@ -135,6 +140,19 @@ def parse(text: str) -> Query:
             words += parts
     kept = [word for word in words if word not in _STOP] or words
     return Query(tuple(f'"{word}"' for word in dict.fromkeys(kept))[:_MOST_TERMS])
+
+
+def parse_name(text: str) -> Query:
+    """A name as it stands: each run of words, and each of CJK signs, as one phrase."""
+    phrases: list[str] = []
+    words: list[str] = []
+    for match in _TOKEN.finditer(fold(text[:_LONGEST])):
+        if not _CJK_RUN.match(match.group()):
+            words += _PART.findall(match.group())
+            continue
+        phrases += [" ".join(words), " ".join(phrase_terms(match.group()))]
+        words = []
+    return Query(tuple(f'"{phrase}"' for phrase in [*phrases, " ".join(words)] if phrase)[:_MOST_TERMS])
 
 
 def _cjk_terms(run: str) -> list[str]:

@@ -10,26 +10,29 @@ from typing import Any
 from sapwood.clock import from_ms, iso_z, to_ms
 from sapwood.recall.cited import as_passage, within
 from sapwood.recall.hits import QueryResponse, RetrievalHit
+from sapwood.recall.query import parse_name
 from sapwood.recall.search import search
 from sapwood.recall.trees import fetch_nodes, matching_summaries, query_source
 from sapwood.recall.vector_leg import VectorLeg
 from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore
 from sapwood.store.identities import IdentityStore
-from sapwood.store.search import PassageRow, SearchStore
+from sapwood.store.search import Filters, PassageRow, SearchStore
 from sapwood.store.trees import TreeStore, tree_id_of
-from sapwood.text.fold import CJK_CLASS
+from sapwood.text.fold import CJK_CLASS, fold
 from sapwood.trees.extractive import ACT_WORTH
 from sapwood.trees.focus import names_of, passages_naming
 from sapwood.trees.sentences import act_of
 from sapwood.vault.paths import topic_page_path
 
-__all__ = ["EntityMatch", "query_topic", "search_entities", "search_topic"]
+__all__ = ["EntityMatch", "query_topic", "query_words", "search_entities", "search_topic"]
 
 _PASSAGES = 5  # shown of a chunk
 _DAY_MS = 86_400_000
 _SPARE = 3  # times as many chunks are looked at where a window may leave some out
 _WORDS = re.compile(rf"[^\W\d_{CJK_CLASS}]{{4,}}|\d+|[{CJK_CLASS}]")
+_MATCHES = 1000  # passages that hold the words
+_NO_ENTITY = "nobody and nothing is known by this name; these texts hold it"
 _TOLD = 20  # nodes at the top of a topic tree
 
 
@@ -107,6 +110,29 @@ def search_topic(
     )
     trees = [tree_id_of("topic", IdentityStore(database).head(entity_id)) for entity_id in ids]
     return replace(found, told=matching_summaries(database, query, "tree_id", trees, (since, until)))
+
+
+def query_words(
+    database: Database, name: str, *, since: datetime | None = None, until: datetime | None = None, limit: int = 10
+) -> QueryResponse:
+    """Texts that hold a name which no entity has, such as that of an undertaking, the newest first, with the passages that hold it.
+
+    Args:
+        database, since, until, limit: as for `query_topic`.
+        name: words that stand together in the text.
+    """
+    limit = limit if limit > 0 else 10
+    window = (to_ms(since) if since else None, to_ms(until) if until else None)
+    expression = parse_name(name).whole
+    store = SearchStore(database)
+    rows = store.match(expression, Filters(since_ms=window[0], until_ms=window[1]), _MATCHES) if expression else []
+    dates = store.dates([row[0] for row in rows])
+    newest = sorted((row[0] for row in rows), key=lambda pid: (-dates.get(pid, -_DAY_MS * 10**6), pid))
+    chunks = list(dict.fromkeys(chunk_id for chunk_id, _ in store.chunks_of(newest, [0.0] * len(newest))))
+    found = (_with_passages(database, hit, [fold(name)], window) for hit in fetch_nodes(database, chunks[:limit]))
+    return QueryResponse(
+        tuple(hit for hit in found if hit is not None), len(chunks), len(chunks) > limit, legs={"names": _NO_ENTITY}
+    )
 
 
 def _with_passages(

@@ -21,7 +21,15 @@ from sapwood.store.search import Filters, SearchStore
 from sapwood.store.summaries import SummaryRow, SummaryStore
 from sapwood.store.trees import TreeRow, TreeStore
 
-__all__ = ["children", "drill_down", "fetch_nodes", "matching_summaries", "query_source", "search_source"]
+__all__ = [
+    "children",
+    "corrected_summaries",
+    "drill_down",
+    "fetch_nodes",
+    "matching_summaries",
+    "query_source",
+    "search_source",
+]
 
 _MAX_DEPTH = 32
 _TOLD, _SHOWN, _PASSAGES = 50, 3, 1000
@@ -90,10 +98,26 @@ def matching_summaries(
     """The summaries that speak most of something, of those whose `id` or `tree_id` is one of these; not one above another."""
     parsed = parse(query)
     rows = SummaryStore(database).match(parsed.expression, column, values, _TOLD) if parsed else []
+    return _not_one_above_another(database, [row[0] for row in rows], span)
+
+
+def corrected_summaries(
+    database: Database, query: str, span: tuple[datetime | None, datetime | None]
+) -> tuple[RetrievalHit, ...]:
+    """The summaries in which a person corrected something and that hold all words of a query: what they wrote stands in no chunk."""
+    parsed = parse(query)
+    return _not_one_above_another(
+        database, SummaryStore(database).match_corrected(parsed.whole, _TOLD) if parsed else [], span
+    )
+
+
+def _not_one_above_another(
+    database: Database, summary_ids: list[str], span: tuple[datetime | None, datetime | None]
+) -> tuple[RetrievalHit, ...]:
     since, until = span
     found = [
         hit
-        for hit in fetch_nodes(database, [row[0] for row in rows])
+        for hit in fetch_nodes(database, summary_ids)
         if (since is None or (hit.time_range_end and datetime.fromisoformat(hit.time_range_end) >= since))
         and (until is None or (hit.time_range_start and datetime.fromisoformat(hit.time_range_start) <= until))
     ]

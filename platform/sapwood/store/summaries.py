@@ -150,6 +150,15 @@ class SummaryStore:
             (expression, json.dumps(values), limit),
         )
 
+    def match_corrected(self, expression: str, limit: int) -> list[str]:
+        """The summaries that match best of those in which a person corrected something."""
+        rows = self._db.rows(
+            "SELECT s.id FROM mem_tree_summaries_fts f JOIN mem_tree_summaries s ON s.summary_no = f.rowid "
+            "WHERE mem_tree_summaries_fts MATCH ? AND s.corrections_json != '' AND NOT s.stale ORDER BY bm25(mem_tree_summaries_fts), s.id LIMIT ?",
+            (expression, limit),
+        )
+        return [str(row[0]) for row in rows]
+
     def parents(self, node_id: str) -> list[str]:
         """Summaries that tell of a node, in all trees."""
         return [

@@ -49,6 +49,7 @@ _MONEY = re.compile(
     r"|(?<![A-Za-z\d])(?:USD|EUR|GBP|CNY|RMB|HKD|JPY)\s?\d[\d,]*(?:\.\d+)?(?:\s?[万亿])?"
     r"|(?<![\d.])\d[\d,]*(?:\.\d+)?\s?(?:[十百千万亿]{0,2}(?:元(?![素件旦宵凶首])|美元|欧元|港元|人民币|块钱)|USD|EUR|GBP|CNY|RMB|dollars|euros)(?![A-Za-z])"
 )
+_WORK = re.compile(r"(?<=《)[^《》\n]{2,30}(?=》)")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _CURRENCIES = (
     "$",
@@ -72,7 +73,7 @@ _CURRENCIES = (
 # What a rule's finds are, the signs without which it finds nothing, and how far before and after one a find reaches.
 _RULES = (
     ("email", _MAIL, ("@",), 66, 200), ("email", _MAIL_OF_ANY_SCRIPT, ("@",), 66, 200), ("handle", _HANDLE, ("@",), 1, 66), ("hashtag", _TAG, ("#",), 1, 64),
-    ("quantity", _MONEY, _CURRENCIES, 24, 30), ("datetime", _DATE, (*_MONTHS, "19", "20", "月"), 12, 24),
+    ("misc", _WORK, ("《",), 1, 34), ("quantity", _MONEY, _CURRENCIES, 24, 30), ("datetime", _DATE, (*_MONTHS, "19", "20", "月"), 12, 24),
 )  # fmt: skip
 _CLOSING = ".,;:!?'*_~"
 
@@ -101,7 +102,14 @@ _ORGANISATION = re.compile(
     r"Foundation|Association|Ministry|Department|Agency|Hospital|Church|Museum|Labs?|Systems|Technologies|Software|Partners|Holdings)\.?$"
 )
 _PLACE = re.compile(
-    r"(?:^| )(?:Street|Avenue|Road|River|Lake|Mountains?|Island|City|County|Province|Park|Square|Airport|Station|Bay|Valley)$"
+    r"(?:^| )(?:Street|Avenue|Road|River|Lake|Mountains?|Island|City|County|Province|Park|Square|Airport|Station|Bay|Valley|"
+    r"Cafe|Café|Restaurant|Hotel|Bar|Pub|Inn|Theatre|Theater|Library|Beach|Harbou?r|Bridge|Market|Hall)$|^(?:Lake|Mount|Fort|Port|Camp|Cape) "
+)
+# Names of undertakings, works and meetings, which look like a person's.
+_UNDERTAKING = re.compile(
+    r"^(?:Project|Operation|Team|Mission|Plan|Task|Version|Phase|Chapter|Section|Windows|Google|Microsoft|Amazon|Apple) |"
+    r"(?:^| )(?:Project|Plan|Program|Programme|Initiative|Campaign|Conference|Festival|Award|Prize|Act|Treaty|Agreement|Report|Review|Meeting|"
+    r"Day|Week|Year|Team|Club|Committee|Council|Board|Service|Server|System|Store|Shop|Edition|Version|Series|Model|Policy|Guide)s?$"
 )
 
 
@@ -219,7 +227,7 @@ def _capitalised(text: str) -> Iterator[Entity]:
             kind = "organization"
         elif _PLACE.search(surface):
             kind = "location"
-        elif len(words) == 1:
+        elif len(words) == 1 or _UNDERTAKING.search(surface):
             kind = "misc"
         else:
             kind = "person" if len(words) <= 3 and all(w[1:].islower() for w in words) else "misc"

@@ -127,6 +127,7 @@ def _days(words: str, today: date) -> tuple[date, date] | None:
     """First and last day of what words mean, None when they mean no days."""
     back = {
         "today": 0, "今天": 0, "今日": 0, "yesterday": 1, "昨天": 1, "昨日": 1, "the day before yesterday": 2, "day before yesterday": 2, "前天": 2, "大前天": 3,
+        "tomorrow": -1, "明天": -1, "明日": -1, "the day after tomorrow": -2, "后天": -2,
     }.get(words)  # fmt: skip
     if back is not None:
         day = today - back * _DAY
@@ -148,7 +149,12 @@ def _calendar(words: str, today: date) -> tuple[date, date] | None:
         return monday - 7 * _DAY, monday - _DAY
     if words in ("上上周", "the week before last"):
         return monday - 14 * _DAY, monday - 8 * _DAY
+    if words in ("next week", "下周", "下星期", "下个星期", "下礼拜"):
+        return monday + 7 * _DAY, monday + 13 * _DAY
     first = today.replace(day=1)
+    if words in ("next month", "下个月", "下月"):
+        after = (first + 31 * _DAY).replace(day=1)
+        return after, _month_end(after)
     if words in ("this month", "本月", "这个月", "这月"):
         return first, _month_end(first)
     if words in ("last month", "上个月", "上月"):
@@ -195,9 +201,9 @@ def _weekday(words: str, today: date) -> tuple[date, date] | None:
         back = (today.weekday() - number) % 7
         day = today - (back or (7 if words.startswith(("last", "this past")) else 0)) * _DAY
         return day, day
-    if match := re.fullmatch(r"(上上|上个?|这个?|本)?(?:周|星期|礼拜)([一二三四五六日天1-7])", words):
+    if match := re.fullmatch(r"(上上|上个?|下个?|这个?|本)?(?:周|星期|礼拜)([一二三四五六日天1-7])", words):
         monday = today - today.weekday() * _DAY
-        weeks = {"上上": 2, "上": 1, "上个": 1}.get(match[1] or "", 0)
+        weeks = {"上上": 2, "上": 1, "上个": 1, "下": -1, "下个": -1}.get(match[1] or "", 0)
         day = monday - 7 * weeks * _DAY + _CHINESE_WEEKDAY[match[2]] * _DAY
         if match[1] is None and day > today:
             day -= 7 * _DAY  # people ask for what has been

@@ -15,6 +15,7 @@ from sapwood.sdk.sources import Kind, unescape
 from sapwood.text.borders import sentence_ends
 from sapwood.text.fold import CJK
 from sapwood.text.markdown import BlockKind, blocks
+from sapwood.text.opening import opening_end
 
 __all__ = ["Act", "Part", "Sentence", "entitled", "sentences_of", "told"]
 
@@ -25,12 +26,12 @@ _QUOTED = re.compile(
     r"^[ \t]*>[^\n]*\n?|^(?:On |Am |Le )[^\n]{0,200}(?:wrote|schrieb|a écrit) ?:[ \t]*$|^[^\n]{0,100}写道[:：][ \t]*$",
     re.MULTILINE,
 )
-_PROPERTIES = re.compile(r"(?:[^\W\d_][\w -]{0,30}[:：][ \t]+\S[^\n]*(?:\n|\Z))+\n*\Z")
 _WRAPPED = re.compile(r"(?<=[^\s。！？；.!?:：])\n(?![ \t]*(?:[-*+>]|\d{1,9}[.)])[ \t])(?=[^\s])")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|Sr|Jr|No|Nr|vs|approx|ca|e\.g|i\.e|Inc|Ltd|Co|dept|Fig|Vol|pp?)|\b[A-Z])\.$"
 )
-_LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)")
+_LINK = re.compile(r"(!?)\[([^\]\n]*)\]\([^)\n]*\)|(!?)\[\[(?:[^\]|\n]*\|)?([^\]|\n]*)\]\]")
+_FILE = re.compile(r"\S+\.\w{2,5}")
 _MARKS = re.compile(r"(?<![\w*_])(?:\*{1,3}|_{1,3})(?=\S)|(?<=\S)(?:\*{1,3}|_{1,3})(?![\w*_])|`")
 _CITATION = re.compile(r" ?\[\d{1,4}\](?=\s*$)", re.MULTILINE)
 _LIKE_CITATION = re.compile(r"\[(\d{1,4})\](?=\W*$)")
@@ -118,7 +119,7 @@ _DECIDES = re.compile(
 )
 _PROMISES = re.compile(
     r"\bI(?:'ll| will| shall| can take care| promise)\b(?! never)|\bcount on me\b|\bI'm going to (?:send|write|fix|call|bring|prepare|do|check|make)\b"
-    r"|我(?:来(?:写|做|改|办|查|发|负责|处理|联系|准备|安排)|负责|保证|答应|(?:明天|今天|下午|今晚|晚上|马上|尽快|这就|下周)(?:就|会|去|来|把|给|发)?)(?!不)|包在我身上|交给我",
+    r"|我(?:来(?:写|做|改|办|查|发|负责|处理|联系|准备|安排)|负责|保证|答应|(?:明天|今晚|马上|尽快|这就|下周[一二三四五六日]?)(?:就|会|去|来|把|给|发|再)|(?:今天|下午|晚上)(?:就|会|再))(?!不)|包在我身上|交给我",
     re.IGNORECASE,
 )
 _ASKS = re.compile(r"[?？][\"'”’」』）)\s]*$|[吗嗎呢][。.!！]?$")
@@ -165,15 +166,14 @@ def _sayings(part: Part) -> Iterator[tuple[str, Act | None, str]]:
                 yield ("" if author == "unknown" else author), None, _QUOTED.sub("", unescape(part.kind, said))
             return
     section: list[str] = []
-    for block in blocks(part.text):
-        text = part.text[block.start : block.end]
+    body = part.text[opening_end(part.text) :]
+    for block in blocks(body):
+        text = body[block.start : block.end]
         if block.kind is BlockKind.HEADING:
             if section:
                 yield "", None, "\n\n".join(section)
             section = []
-        elif block.kind in (BlockKind.PARAGRAPH, BlockKind.LIST) and not (
-            block.start == 0 and _PROPERTIES.fullmatch(text)
-        ):
+        elif block.kind in (BlockKind.PARAGRAPH, BlockKind.LIST):
             section.append(text)
     if section:
         yield "", None, "\n\n".join(section)
@@ -187,10 +187,16 @@ def _lines_of_summary(text: str) -> Iterator[tuple[str, Act | None, str]]:
             yield "", None, rest
 
 
+def _label(link: re.Match[str]) -> str:
+    """What a link shows; nothing for a picture that is only named by its file."""
+    label = link[2] or link[4] or ""
+    return "" if (link[1] or link[3]) and _FILE.fullmatch(label) else label
+
+
 def _split(text: str) -> Iterator[str]:
     text = text if CJK.search(text) else _WRAPPED.sub(" ", text)
     text = _BULLET.sub("", _BULLET.sub("", text))
-    text = _MARKS.sub("", _LINK.sub(r"\1", text.replace("[[", "[").replace("]]", "]")))
+    text = _MARKS.sub("", _LINK.sub(_label, text).replace("[[", "[").replace("]]", "]"))
     start = 0
     for end in sentence_ends(text):
         sentence = " ".join(text[start:end].split())

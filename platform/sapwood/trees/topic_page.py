@@ -6,6 +6,7 @@ What a person writes below the last heading is theirs, and stays.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import tzinfo
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -16,7 +17,7 @@ from sapwood.store.entities import EntityStore
 from sapwood.store.hotness import MOMENTS
 from sapwood.store.identities import IdentityStore
 from sapwood.store.items import ItemStore
-from sapwood.store.summaries import SummaryStore
+from sapwood.store.summaries import SummaryRow, SummaryStore
 from sapwood.store.trees import TreeRow, TreeStore, tree_id_of
 from sapwood.trees.focus import names_of, passages_naming
 from sapwood.vault import frontmatter
@@ -137,20 +138,29 @@ def _body(database: Database, tree: TreeRow, timezone: str) -> str:
     lines = [f"# {plain(tree.title)}", ""]
     if tree.status == "archived":
         lines += ["Nothing has been said lately; this page goes on when something is.", ""]
-    lines += _told(database, tree)
+    lines += _told(database, tree, timezone)
     lines += _lately(database, group, names, timezone)
     lines += _named_with(database, group)
     return "\n".join(lines) + "\n"
 
 
-def _told(database: Database, tree: TreeRow) -> list[str]:
+def _told(database: Database, tree: TreeRow, timezone: str) -> list[str]:
     summaries = SummaryStore(database).many(TreeStore(database).tops(tree.tree_id)).values()
     newest = sorted(summaries, key=lambda s: (-(s.range_ms[1] if s.range_ms else 0), s.summary_id))[:_TOLD]
     if not newest:
         return []
     names = [PurePosixPath(s.path).stem for s in newest]
-    links = [f"- {link_to(name, s.title)}" for name, s in zip(names, newest, strict=True)]
+    days = zone(timezone)
+    links = [f"- {link_to(name, s.title)}{_days(s, days)}" for name, s in zip(names, newest, strict=True)]
     return ["## Told", "", *links, "", f"![[{names[0]}]]", ""]
+
+
+def _days(summary: SummaryRow, days: tzinfo) -> str:
+    """Of which days a summary tells: several of one topic have the same title."""
+    if summary.range_ms is None:
+        return ""
+    first, last = (from_ms(ms).astimezone(days).date().isoformat() for ms in summary.range_ms)
+    return f", {first}" if first == last else f", {first} to {last}"
 
 
 def _lately(database: Database, group: list[str], names: list[str], timezone: str) -> list[str]:

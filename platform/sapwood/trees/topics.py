@@ -127,11 +127,18 @@ class TopicTrees:
         ItemStore(self._db).log_unlinks([*paths, topic_page_path(tree.scope)])
 
     def _grow(self, head: str, leaves: Iterable[str], began_ms: int) -> list[NewJob]:
+        is_new = self._trees.tree(tree_id_of(TOPIC, head)) is None
         tree_id = self._trees.open(TOPIC, head, self._identities.name_of(head), began_ms)
         self._trees.set_status(tree_id, "active")
         ItemStore(self._db).forget_unlinks([topic_page_path(head)])
         jobs = [job for leaf in leaves for job in append_to_topic(self._db, tree_id, leaf)]
-        return [*jobs, writing_page(tree_id)]
+        return [*jobs, writing_page(tree_id), *(self._pages_beside(head) if is_new else ())]
+
+    def _pages_beside(self, head: str) -> list[NewJob]:
+        """The pages of those that are named with somebody can lead to their page now."""
+        named = EntityStore(self._db).named_with(self._identities.group([head]))
+        heads = sorted({self._identities.head(entity_id) for entity_id, kind, _ in named if kind not in MOMENTS})
+        return [writing_page(tree_id) for h in heads if self._trees.tree(tree_id := tree_id_of(TOPIC, h)) is not None]
 
 
 def append_to_topic(database: Database, tree_id: str, chunk_id: str) -> list[NewJob]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sapwood.clock import from_ms, iso_z
+from sapwood.text.opening import opening_end
 from sapwood.vault import frontmatter
 from sapwood.vault.paths import source_slug
 
@@ -176,9 +177,10 @@ def read(data: bytes) -> ReadNote:
 
 
 def without_heading(text: str) -> str:
-    """A message without the lines that say when, by whom and to whom; all of it when it is nothing else."""
-    if text.startswith("## ") and "\n" in text:
-        said = text.partition("\n")[2]
-    else:
-        said = text.partition("\n\n")[2] if text.startswith("---\nFrom: ") else text
-    return said if said.strip() else text
+    """A message without the lines that say when, by whom and to whom, a note without those that tell its title and date; all of it when
+    it is nothing else.
+    """
+    if text.startswith("---\nFrom: "):
+        said = text.partition("\n\n")[2]
+        return said if said.strip() else text
+    return text[opening_end(text) :]
