@@ -26,6 +26,7 @@ from sapwood.cli.forgetting import forget
 from sapwood.cli.jobs import embed, explain, jobs, work
 from sapwood.cli.moments import window, with_time
 from sapwood.cli.summarise import summarise
+from sapwood.cli.syncing import connect, sync
 from sapwood.cli.trees import drill, recap, source, topic
 
 
@@ -249,6 +250,8 @@ for command in (
     backup,
     restore,
     connectors,
+    connect,
+    sync,
 ):
     app.add_command(command)
 

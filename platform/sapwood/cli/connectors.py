@@ -10,10 +10,10 @@ import click
 
 from sapwood.cli.commands import Commands, with_common_options
 from sapwood.cli.console import COULD_NOT_RUN, DONE_WITH_FAILURES, counted, errors_to_exit_codes, print_json, say
+from sapwood.cli.syncing import ask_field
 
 if TYPE_CHECKING:
     from sapwood.memory.plugins import Plugins, PluginState
-    from sapwood.plugins.forms import Field
     from sapwood.plugins.installing import Candidate
     from sapwood.plugins.probing import Probed
 
@@ -84,20 +84,13 @@ def check(key: str, settings: tuple[str, ...], workspace: Path | None, as_json: 
     """
     with errors_to_exit_codes(as_json=as_json, debug=debug):
         asking = not as_json and sys.stdin.isatty()
-        report = _plugins(workspace).check(key, list(settings), _ask if asking else None)
+        report = _plugins(workspace).check(key, list(settings), ask_field if asking else None)
         if as_json:
             print_json({"account": report.account, "title": report.title, "notes": list(report.notes)})
             return
         say(f"Reached {report.title or report.account} ({report.account}).")
         for note in report.notes:
             say(f"   {note}")
-
-
-def _ask(field: Field) -> str:
-    """The text of a field, from the person at the terminal."""
-    if field.description:
-        say(field.description)
-    return str(click.prompt(f"{field.title} ({field.accepts})"))
 
 
 @connectors.command()
@@ -214,6 +207,71 @@ def doctor(workspace: Path | None, as_json: bool, debug: bool) -> None:
             raise click.exceptions.Exit(DONE_WITH_FAILURES)
 
 
+@connectors.command()
+@click.argument("name")
+@click.option(
+    "--kind",
+    type=click.Choice(["document", "chat", "email"]),
+    default="document",
+    show_default=True,
+    help="What it brings.",
+)
+@click.option(
+    "--auth",
+    type=click.Choice(["token", "oauth", "none"]),
+    default="token",
+    show_default=True,
+    help="How it proves who asks.",
+)
+@click.option("--title", default="", help="Its name for people; from NAME without it.")
+@click.option("--author", default="", help="Your name, for the package.")
+@click.option("--into", type=click.Path(path_type=Path), help="The folder to make; sapwood-NAME without it.")
+@with_common_options
+def new(
+    name: str, kind: str, auth: str, title: str, author: str, into: Path | None, workspace: Path | None, as_json: bool, debug: bool
+) -> None:  # fmt: skip
+    """Make the package of a new connector, which works at once and passes the kit.
+
+    NAME is its key: one lower-case word.
+    """
+    with errors_to_exit_codes(as_json=as_json, debug=debug):
+        from sapwood.plugins.template import NewConnector, render
+
+        asked = NewConnector(name, title, kind, auth, author)
+        folder = into or Path(f"sapwood-{name.replace('_', '-')}")
+        files = render(asked, folder)
+        if as_json:
+            print_json({"folder": str(folder), "files": [str(file) for file in files]})
+            return
+        for file in files:
+            say(f"   {folder / file}")
+        say(f"Change _listed and _source in src/sapwood_{name}/connector.py, and what tests/service.py answers. Then:")
+        say(f"   sapwood connectors test {folder}\n   sapwood connectors install {folder}")
+
+
+@connectors.command()
+@click.argument("folder")
+@click.option("--only", "-k", default="", help="Only checks whose names hold this.")
+@with_common_options
+def test(folder: str, only: str, workspace: Path | None, as_json: bool, debug: bool) -> None:
+    """Run the conformance kit over the connector package in FOLDER.
+
+    Its wheel is built and installed into a folder of its own, and its tests
+    run against that. `sapwood connectors list` shows the result.
+    """
+    with errors_to_exit_codes(as_json=as_json, debug=debug):
+        from sapwood.memory.trying import try_connector
+        from sapwood.workspace import Workspace
+
+        tried = try_connector(Workspace.locate(workspace), folder, quiet=as_json, more=["-k", only] if only else [])
+        if as_json:
+            print_json(tried.to_json())
+        else:
+            say(f"{tried.distribution} {tried.version}, {tried.proof}")
+        if tried.code:
+            raise click.exceptions.Exit(DONE_WITH_FAILURES)
+
+
 def _set_enabled(name: str, workspace: Path | None, *, as_json: bool, debug: bool, to: bool) -> None:
     with errors_to_exit_codes(as_json=as_json, debug=debug):
         states = _plugins(workspace).set_enabled(name, to=to)
@@ -242,6 +300,8 @@ def _say_state(state: PluginState) -> None:
     click.secho(f"   {info.distribution} {info.version}{api}".rstrip(), fg="bright_black")
     if state.reason:
         say(f"   {state.reason[:1].upper()}{state.reason[1:]}. {state.next_step}".rstrip())
+    if state.proof:
+        say(f"   {state.proof}")
     if state.connections:
         say(f"   Used by {', '.join(state.connections)}")
 

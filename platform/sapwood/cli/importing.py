@@ -64,7 +64,7 @@ def _duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-class _Stopper:
+class Stopper:
     """First Ctrl-C asks the run to stop, a second one ends the program."""
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ def run_import(
     """Run the import and show its report; the exit code."""
     options = ImportOptions(include, exclude, passwords, confirm_deletes, retry_failed)
     progress = Progress(live=sys.stderr.isatty() and not dry_run)
-    stopper = _Stopper()
+    stopper = Stopper()
     with memory() as opened:
         if dry_run:
             report: ImportReport = opened.preview_import(paths, options)

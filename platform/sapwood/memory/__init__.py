@@ -13,6 +13,7 @@ from sapwood.clock import from_ms, iso_z, now
 from sapwood.errors import DamagedStoreError, WorkspaceBusyError
 from sapwood.memory.deciding import Deciding
 from sapwood.memory.finding import Finding
+from sapwood.memory.syncing import Syncing
 from sapwood.memory.working import Working
 from sapwood.store.connections import ConnectionStore
 from sapwood.store.items import ItemStore
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Check", "Memory", "Report"]
 
 
-class Memory(Finding, Deciding, Working):
+class Memory(Finding, Deciding, Syncing, Working):
     """An open workspace. Use as a context manager.
 
     Args:

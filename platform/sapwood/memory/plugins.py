@@ -17,6 +17,7 @@ from sapwood.plugins.installed import PluginInfo, list_plugins
 from sapwood.plugins.installing import Candidate, Installer, looked_at
 from sapwood.plugins.probing import Probed, probe
 from sapwood.plugins.process import ConnectorProcess, RunSettings
+from sapwood.plugins.proofs import proof_of
 from sapwood.plugins.requirements import Requirement, Source, parse_requirement
 from sapwood.sdk.connector import CheckReport
 from sapwood.sync.connections import load_connections
@@ -28,20 +29,21 @@ __all__ = ["PluginState", "Plugins"]
 @dataclass(frozen=True, slots=True)
 class PluginState:
     """A plugin, or one that connections want and nobody has installed. `state` is ready, disabled, broken or missing; `connections` are
-    the names of those that use it."""
+    the names of those that use it, `proof` is what the conformance kit found of this version here."""
 
     info: PluginInfo
     state: str
     reason: str
     next_step: str
     connections: tuple[str, ...]
+    proof: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
         i = self.info
         return {
             "key": i.key, "title": i.title, "distribution": i.distribution, "version": i.version, "api": i.api, "hosts": list(i.hosts),
-            "state": self.state, "reason": self.reason, "next_step": self.next_step, "connections": list(self.connections),
+            "state": self.state, "reason": self.reason, "next_step": self.next_step, "connections": list(self.connections), "kit": self.proof,
         }  # fmt: skip
 
 
@@ -121,16 +123,21 @@ class Plugins:
         Raises:
             NotFoundError, PluginError, ConfigurationError, ConnectorError: it cannot, and why.
         """
-        choices.require_enabled(self._workspace, key)
-        fields = fields_of(self.schema(key))
-        values = parse_settings(key, settings, fields)
-        for field in fields:
-            if ask is not None and field.is_required and field.name not in values:
-                values[field.name] = parse_value(field, ask(field))
+        values = self.configuration(key, settings, ask)
         with TemporaryDirectory(prefix="sapwood-check-") as folder:
             run = RunSettings.of(load_settings(self._workspace.config_file), Path(folder), self._workspace)
             with ConnectorProcess(key, values, "", run) as process:
                 return process.check(ReadingHost())
+
+    def configuration(self, key: str, given: list[str], ask: Callable[[Field], str] | None = None) -> dict[str, Any]:
+        """The values of a connector's configuration; see `check`."""
+        choices.require_enabled(self._workspace, key)
+        fields = fields_of(self.schema(key))
+        values = parse_settings(key, given, fields)
+        for field in fields:
+            if ask is not None and field.is_required and field.name not in values:
+                values[field.name] = parse_value(field, ask(field))
+        return values
 
     def schema(self, key: str) -> dict[str, Any]:
         """The JSON Schema of a connector's configuration.
@@ -207,7 +214,8 @@ class Plugins:
             return PluginState(info, "broken", reason, step, users)
         if info.key in off:
             return PluginState(info, "disabled", "switched off", f"sapwood connectors enable {info.key}", users)
-        return PluginState(info, "ready", "", "", users)
+        proof = proof_of(self._workspace, info.distribution, info.version)
+        return PluginState(info, "ready", "", "", users, str(proof or ""))
 
     def _examined(self, state: PluginState, probed: Probed) -> tuple[PluginState, Probed]:
         if state.state == "missing" or not probed.problem or state.info.problem:

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -114,6 +114,14 @@ class Installer:
             )
         return Requirement(str(wheel), Source.WHEEL)
 
+    def add(self, requirements: Sequence[str], folder: Path) -> None:
+        """Put distributions and what they need into a folder, beside what lies there.
+
+        Raises:
+            PluginError: they cannot be had.
+        """
+        self._run("install", ["--target", str(folder), *requirements], ", ".join(requirements))
+
     def install(self, candidate: Candidate) -> None:
         """Install a distribution and what it needs; Sapwood itself stays as it is.
 
@@ -182,8 +190,9 @@ def _commit(direct_url: str) -> str:
 
 
 @contextmanager
-def looked_at(installer: Installer, requirement: Requirement) -> Iterator[Candidate]:
-    """A distribution unpacked for looking at it; nothing of it stays when the block is left.
+def looked_at(installer: Installer, requirement: Requirement, *, among_others: bool = True) -> Iterator[Candidate]:
+    """A distribution unpacked for looking at it; nothing of it stays when the block is left. `among_others` is false for one that will
+    not stand beside those that are installed.
 
     Raises:
         PluginError: it cannot be had, is no plugin of Sapwood's, needs a newer one, or claims a key that another plugin has.
@@ -202,7 +211,8 @@ def looked_at(installer: Installer, requirement: Requirement) -> Iterator[Candid
         candidate = Candidate(
             requirement, name, found.version, tuple(plugins), tuple(_missing(found.requires or [])), found.read_text("direct_url.json") or ""
         )  # fmt: skip
-        _refuse(candidate)
+        if among_others:
+            _refuse(candidate)
         yield candidate
 
 

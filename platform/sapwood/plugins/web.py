@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import random
-from collections.abc import Callable
+import ssl
+from collections.abc import Callable, Iterator
 
 import httpx
 
@@ -36,7 +38,33 @@ def make_client(
         sleep: waits some seconds, and raises when the run is to stop.
         transport: in place of the network, for tests.
     """
-    return httpx.Client(timeout=_SECONDS, transport=_Retrying(transport or httpx.HTTPTransport(), guard, spend, sleep))
+    inner = transport or httpx.HTTPTransport(verify=_certificates())
+    return httpx.Client(timeout=_SECONDS, transport=_Retrying(inner, guard, spend, sleep))
+
+
+@functools.cache
+def _certificates() -> ssl.SSLContext:
+    """Reading them costs more than a request to this machine; one process needs them once."""
+    return httpx.create_ssl_context()
+
+
+class _Body(httpx.SyncByteStream):
+    """The rest of an answer; one that breaks off is the service's failure, not the connector's."""
+
+    def __init__(self, inner: httpx.SyncByteStream, host: str) -> None:
+        self._inner = inner
+        self._host = host
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            yield from self._inner
+        except httpx.TransportError as error:
+            raise TransientError(
+                f"the answer of {self._host} breaks off ({error})", hint="It is tried again with the next run."
+            ) from error
+
+    def close(self) -> None:
+        self._inner.close()
 
 
 class _Retrying(httpx.BaseTransport):
@@ -64,6 +92,8 @@ class _Retrying(httpx.BaseTransport):
                 again = repeatable or isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
             else:
                 if response.status_code != 429 and response.status_code not in _BUSY:
+                    assert isinstance(response.stream, httpx.SyncByteStream)
+                    response.stream = _Body(response.stream, request.url.host)
                     return response
                 wait = retry_after(response.headers.get("Retry-After"))
                 if response.status_code == 429 and wait is not None and wait > LONGEST_WAIT:

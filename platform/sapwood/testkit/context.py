@@ -12,11 +12,19 @@ from typing import TYPE_CHECKING, Any
 from sapwood.plugins.converting import ConverterPool
 from sapwood.plugins.network import HostGuard
 from sapwood.sdk import Cancelled, Converted, ConvertError, ConvertFile, KnownItem, Unsupported
+from sapwood.sdk.connector import Budget, KeyValues, Known, Secrets
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["TestContext"]
+__all__ = ["Endless", "TestContext"]
+
+
+_MOST_REQUESTS = 2_000
+
+
+class Endless(Exception):
+    """The run does not end."""
 
 
 class _Known:
@@ -55,6 +63,8 @@ class _Budget:
 
     def spend(self, requests: int = 1) -> None:
         self.spent += requests
+        if self.spent > _MOST_REQUESTS:
+            raise Endless(f"the run does not end: it has made {self.spent} requests")
 
 
 class TestContext:
@@ -68,10 +78,11 @@ class TestContext:
         self.account = account
         self.zone = zone
         self.tmp = tmp
-        self.known = _Known(known)
-        self.kv = _KeyValues(kv or {})
-        self.secrets = _Secrets()
-        self.budget = _Budget()
+        self.known: Known = _Known(known)
+        self._kv, self._budget = _KeyValues(kv or {}), _Budget()
+        self.kv: KeyValues = self._kv
+        self.secrets: Secrets = _Secrets()
+        self.budget: Budget = self._budget
         self.log = logging.getLogger("sapwood.connector")
         self._guard = HostGuard(hosts)
         self._http: httpx.Client | None = None
@@ -88,6 +99,16 @@ class TestContext:
                 self._guard, spend=self.budget.spend, sleep=lambda seconds: self.sleep(min(seconds, 0.01))
             )
         return self._http
+
+    @property
+    def changed_values(self) -> dict[str, Any]:
+        """What the connector has put into `kv`."""
+        return self._kv.changed
+
+    @property
+    def spent(self) -> int:
+        """Requests."""
+        return self._budget.spent
 
     def clock(self) -> datetime:
         """The present moment in UTC."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -26,9 +28,13 @@ from sapwood.sdk import (
     SeenMany,
     Skipped,
 )
-from sapwood.testkit.context import TestContext
+from sapwood.sdk.events import event_from_json, event_to_json
+from sapwood.testkit.context import Endless, TestContext
 
-__all__ = ["Killed", "MemoryHost", "Run"]
+__all__ = ["Endless", "Killed", "MemoryHost", "Run"]
+
+
+_MOST_EVENTS, _SECONDS = 20_000, 60.0
 
 
 class Killed(Exception):
@@ -108,7 +114,7 @@ class MemoryHost:
             self._commit(batch, run, context, self.checkpoint)
             self._sweep(batch, run)
         finally:
-            run.spent = context.budget.spent
+            run.spent = context.spent
             context.close()
         return run
 
@@ -118,8 +124,14 @@ class MemoryHost:
 
     def _events(self, context: TestContext, request: PullRequest) -> Iterator[Event]:
         connector = self.spec.factory(self._model())
+        began, count = time.monotonic(), 0
         try:
-            yield from connector.pull(context, request)
+            for event in connector.pull(context, request):
+                count += 1
+                if count > _MOST_EVENTS or time.monotonic() - began > _SECONDS:
+                    raise Endless(f"the run does not end: {count} events and {context.spent} requests")
+                # As in a real run, where events come from another process.
+                yield event_from_json(json.loads(json.dumps(event_to_json(event))))
         except ListError as error:
             context.log.warning("%s", error)  # the run goes on, nothing of that scope is swept
             yield Failed(f"listing:{error.scope}", error.scope, _listing_error(error))
@@ -141,7 +153,7 @@ class MemoryHost:
             self.items[item_id] = source
             self.issues.pop(item_id, None)
         self.issues |= batch.issues
-        self.kv |= context.kv.changed
+        self.kv |= context.changed_values
         self.checkpoint = dict(state) if state is not None else None
 
     def _sweep(self, batch: _Batch, run: Run) -> None:

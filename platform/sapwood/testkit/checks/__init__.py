@@ -1,0 +1,1 @@
+"""The checks, group by group."""
