@@ -183,7 +183,9 @@ def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(material: tuple[Path, Pat
     folder, whole = material
     workspace = tmp_path / "ws"
     process = _start(folder, workspace)
-    time.sleep(1.6)
+    while not list(workspace.glob("wiki/raw/*/*/*.md")):
+        assert process.poll() is None
+        time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) in (130, 3)
     assert run_command("import", str(folder), workspace=workspace).code == 3

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from sapwood.cli.console import print_json, start_logging
+from sapwood.cli.console import INTERRUPTED, print_json, start_logging
 
 
 class Commands(click.Group):
@@ -21,6 +21,11 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt:  # wherever it comes: click would make an ordinary failure of it
+            if ctx.parent is not None:
+                raise
+            click.echo("Stopped.", err=True)
+            raise click.exceptions.Exit(INTERRUPTED) from None
         except click.UsageError as error:
             if ctx.parent is None and "--json" in sys.argv:
                 print_json({"error": error.format_message()})
