@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from sapwood.testkit import ConnectorTests
+from sapwood.testkit import ConnectorTests, World
 
 
-class _Folder:
+class _Folder(World):
     """A folder of notes. Files look as if nobody had touched them for a while, or the connector would wait."""
 
     def __init__(self, root: Path) -> None:

@@ -143,7 +143,13 @@ class TestContext:
         self, files: Iterable[ConvertFile]
     ) -> Iterator[tuple[ConvertFile, Converted | ConvertError | None]]:
         """Read many files in workers, in order."""
-        return self._converters().convert_all(files)
+        return self._converters().convert_all(self._until_stopped(files))
+
+    def _until_stopped(self, files: Iterable[ConvertFile]) -> Iterator[ConvertFile]:
+        for file in files:
+            if self._stopped:
+                return
+            yield file
 
     def close(self) -> None:
         """End workers and connections."""

@@ -15,7 +15,9 @@ from sapwood.testkit.world import World
 __all__ = ["CHECKED", "READ", "TEXTS", "failing", "fill", "held", "run_that_may_fail"]
 
 CHECKED = ("check.names_the_account", "read.keeps_to_the_contract", "read.ends")
-READ = (*CHECKED, "read.gives_each_item_an_id_of_its_own", "read.brings_every_item")
+READ = (
+    *CHECKED, "read.gives_each_item_an_id_of_its_own", "read.brings_every_item", "read.gives_the_same_ids_to_another_host",
+)  # fmt: skip
 # Each word stands in one text alone, so that an item is found by it.
 TEXTS = [
     f"The {word} was moved to the north gate on Friday." for word in ("anvil", "bellows", "capstan", "derrick", "easel")

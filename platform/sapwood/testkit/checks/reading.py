@@ -60,7 +60,12 @@ class Reading:
         for text in TEXTS:
             assert (count := len(held(host, text))) == 1, f"{text!r} came in {count} items"
 
-    @check("read.gives_the_same_ids_to_another_host", *READ)
+    @check(
+        "read.gives_the_same_ids_to_another_host",
+        *CHECKED,
+        "read.gives_each_item_an_id_of_its_own",
+        "read.brings_every_item",
+    )
     def test_read_gives_the_same_ids_to_another_host(
         self, spec: ConnectorSpec, host: MemoryHost, world: World, tmp_path: Path
     ) -> None:

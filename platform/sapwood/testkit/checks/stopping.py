@@ -40,7 +40,7 @@ class Stopping:
                 f"killed after {kill_after} events it does not bring all: a checkpoint came before what it covers"
             )
 
-    @check("limits.stops_when_asked_and_goes_on_later", *READ)
+    @check("limits.stops_when_asked_and_goes_on_later", *READ, "paging.brings_every_page")
     def test_limits_stops_when_asked_and_goes_on_later(self, host: MemoryHost, world: World) -> None:
         texts = [f"Crate {number} holds tools." for number in range(_FEW)]
         fill(world, texts)

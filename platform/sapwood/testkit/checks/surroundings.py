@@ -54,16 +54,6 @@ class Surroundings:
                 "times changed with TZ of the machine: it makes local times of times without a zone"
             )
 
-    @check("environment.reads_under_another_locale", *READ)
-    def test_environment_reads_under_another_locale(
-        self, kit_key: str, kit_factory: str, world: World, tmp_path: Path
-    ) -> None:
-        fill(world, ["你好，世界。今天下午三点开会 — naïve ☕."])
-        there = _alone(kit_key, kit_factory, world, tmp_path, environment=_gbk(tmp_path))
-        assert any("naïve ☕" in text for text in there["texts"]), (
-            f"under {_GBK} the text came as another one: name the encoding wherever a file or a pipe is opened"
-        )
-
     @check("environment.talks_only_to_the_hosts_that_it_declares", *READ)
     def test_environment_talks_only_to_the_hosts_that_it_declares(
         self, kit_key: str, kit_factory: str, world: World, tmp_path: Path
@@ -72,6 +62,16 @@ class Surroundings:
         found = _alone(kit_key, kit_factory, world, tmp_path)
         assert not found["refused"], (
             f"it wanted to talk to {', '.join(found['refused'])}: name them in its spec's hosts"
+        )
+
+    @check("environment.reads_under_another_locale", *READ, "environment.talks_only_to_the_hosts_that_it_declares")
+    def test_environment_reads_under_another_locale(
+        self, kit_key: str, kit_factory: str, world: World, tmp_path: Path
+    ) -> None:
+        fill(world, ["你好，世界。今天下午三点开会 — naïve ☕."])
+        there = _alone(kit_key, kit_factory, world, tmp_path, environment=_gbk(tmp_path))
+        assert any("naïve ☕" in text for text in there["texts"]), (
+            f"under {_GBK} the text came as another one: name the encoding wherever a file or a pipe is opened"
         )
 
 
