@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := $(shell find platform connectors -name '*.py' -o -name 'pyproject.toml' -path '*connectors*') pyproject.toml
+SOURCES := connector-template/copier.yml $(shell find platform connectors -name '*.py' -o -name 'pyproject.toml' -path '*connectors*') pyproject.toml
 DISTRIBUTIONS := . $(wildcard connectors/*)
 
 .PHONY: help venv demo test lint docs bench lock clean

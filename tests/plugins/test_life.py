@@ -7,8 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
-import venv
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from typing import Any
 import pytest
 from tests.conftest import Result
 from tests.plugins.conftest import install_plugin
+from tests.plugins.environment import Environment
 
 Sapwood = Callable[..., Result]
 HOOK = "from sapwood.sdk import hookimpl\n"
@@ -160,27 +159,6 @@ def _wheel(project: Path) -> Path:
     return next((project / "dist").glob("*.whl"))
 
 
-class _Environment:
-    """A virtual environment that sees this one's packages, so that Sapwood is in it."""
-
-    def __init__(self, place: Path, workspace: Path, with_uv: bool) -> None:
-        venv.create(place, with_pip=not with_uv, symlinks=True)
-        self.python = place / "bin" / "python"
-        site = subprocess.run([self.python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], capture_output=True, text=True, check=True).stdout.strip()  # fmt: skip
-        parents = [path for path in sys.path if "site-packages" in path or path.endswith(("/platform", "/src"))]
-        Path(site, "parents.pth").write_text("\n".join([sysconfig.get_path("purelib"), *parents]), encoding="utf-8")
-        self._workspace = workspace
-        tools = [str(Path(shutil.which("uv") or "").parent)] if with_uv else []
-        self._env = {**os.environ, "PATH": os.pathsep.join([*tools, "/usr/bin", "/bin"])}
-
-    def __call__(self, *arguments: str) -> Result:
-        done = subprocess.run(
-            [self.python, "-m", "sapwood", *arguments, "--workspace", str(self._workspace)],
-            capture_output=True, text=True, stdin=subprocess.DEVNULL, env=self._env, check=False,
-        )  # fmt: skip
-        return Result(done.returncode, done.stdout, done.stderr)
-
-
 @pytest.mark.parametrize("with_uv", [True, False], ids=["uv", "pip"])
 def test_a_wheel_is_shown_installed_used_frozen_removed_and_restored(
     project: Path, tmp_path: Path, workspace: Path, with_uv: bool
@@ -188,7 +166,7 @@ def test_a_wheel_is_shown_installed_used_frozen_removed_and_restored(
     if with_uv and not shutil.which("uv", path=os.pathsep.join([os.environ["PATH"], str(Path(sys.executable).parent)])):
         pytest.skip("uv is not there")
     os.environ["PATH"] = os.pathsep.join([os.environ["PATH"], str(Path(sys.executable).parent)])
-    run, wheel = _Environment(tmp_path / "env", workspace, with_uv), _wheel(project)
+    run, wheel = Environment(tmp_path / "env", workspace, with_uv), _wheel(project)
     asked = run("connectors", "install", str(wheel))
     assert asked.code == 2 and "talks to: api.heron.example" in asked.out and "--yes" in asked.err
     assert not (tmp_path / "loaded").exists(), "looking at a plugin runs nothing of it"
@@ -206,13 +184,13 @@ def test_a_wheel_is_shown_installed_used_frozen_removed_and_restored(
 
 def test_after_an_upgrade_of_the_host_its_plugins_come_back(project: Path, tmp_path: Path, workspace: Path) -> None:
     wheel = _wheel(project)
-    before = _Environment(tmp_path / "before", workspace, with_uv=False)
+    before = Environment(tmp_path / "before", workspace, with_uv=False)
     assert before("connectors", "install", str(wheel), "--yes").code == 0
     connection = workspace / "connections" / "heron"
     connection.mkdir(parents=True)
     (connection / "pond.toml").write_text('name = "pond"\naccount = "one"\n[config]\n', encoding="utf-8")
     shutil.rmtree(project)
-    after = _Environment(tmp_path / "after", workspace, with_uv=False)
+    after = Environment(tmp_path / "after", workspace, with_uv=False)
     (missing,) = [p for p in after("connectors", "list", "--json").json["plugins"] if p["state"] == "missing"]
     assert (missing["key"], missing["connections"]) == ("heron", ["pond"]) and "restore" in missing["next_step"]
     assert "sapwood-heron: installed" in after("connectors", "restore").out
@@ -223,7 +201,7 @@ def test_after_an_upgrade_of_the_host_its_plugins_come_back(project: Path, tmp_p
 def test_what_is_no_plugin_or_too_new_or_claims_anothers_key_is_refused(
     project: Path, tmp_path: Path, workspace: Path
 ) -> None:
-    run = _Environment(tmp_path / "env", workspace, with_uv=False)
+    run = Environment(tmp_path / "env", workspace, with_uv=False)
     plan = (project / "pyproject.toml").read_text(encoding="utf-8")
     for change, reason in (
         (("sapwood.connectors", "somebody.else"), "is no plugin of Sapwood's"),
@@ -240,7 +218,7 @@ def test_what_is_no_plugin_or_too_new_or_claims_anothers_key_is_refused(
 
 
 def test_what_is_half_gone_or_there_twice_can_be_removed(tmp_path: Path, workspace: Path) -> None:
-    run = _Environment(tmp_path / "env", workspace, with_uv=False)
+    run = Environment(tmp_path / "env", workspace, with_uv=False)
     site = next((tmp_path / "env" / "lib").glob("python*/site-packages"))
     install_plugin(site, "sapwood-bare", "bare", "bare_of_metadata", HOOK)
     (site / "sapwood_bare-1.0.dist-info" / "METADATA").unlink()

@@ -36,6 +36,7 @@ class Syncing(OpenWorkspace):
         from sapwood.bulk.syncing import connect
         from sapwood.memory.plugins import Plugins
 
+        self.workspace.create()
         values = Plugins(self.workspace).configuration(key, given, ask)
         return connect(self.workspace, self.settings, key, values, name)
 

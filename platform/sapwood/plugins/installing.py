@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -96,17 +97,20 @@ class Installer:
         self._run("install", ["--no-deps", "--target", str(folder), requirement.text], requirement.text)
 
     def build(self, requirement: Requirement, folder: Path) -> Requirement:
-        """The wheel of a folder, built by its own build system.
+        """The wheel of a folder, built by its own build system; by the one that is installed here where it is, which needs no network.
 
         Raises:
             PluginError: it cannot be built.
         """
+        alone = [] if _needs_build_system(Path(requirement.text)) else ["--no-build-isolation"]
         how = (
             [self.command[0], "build", "--wheel", "--out-dir"]
             if self.name == "uv"
             else [*self.command, "wheel", "--no-deps", "--wheel-dir"]
         )
-        self._call([*how, str(folder), "--quiet", requirement.text], "build", requirement.text)
+        if self.name == "uv" and alone:
+            alone += ["--python", sys.executable]
+        self._call([*how, str(folder), "--quiet", *alone, requirement.text], "build", requirement.text)
         wheel = next(folder.glob("*.whl"), None)
         if wheel is None:
             raise PluginError(
@@ -247,6 +251,15 @@ def _missing(requires: list[str]) -> Iterator[str]:
             there = ""
         if not there or wanted.extras or not wanted.specifier.contains(there, prereleases=True):
             yield text
+
+
+def _needs_build_system(folder: Path) -> bool:
+    """True unless what builds a folder's wheel is installed here."""
+    try:
+        built = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]
+        return any(_missing([str(text) for text in built["requires"]]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return True
 
 
 def _is_installed(distribution: str) -> bool:

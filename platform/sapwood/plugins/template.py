@@ -37,11 +37,11 @@ class NewConnector:
 
     def __post_init__(self) -> None:
         if not _KEY.fullmatch(self.key) or keyword.iskeyword(self.key) or len(self.key) > 40:
-            plain = re.sub(r"[^a-z0-9]+", "_", self.key.lower()).strip("_")
+            plain = re.sub(r"[^a-z0-9]+", "_", self.key.lower())[:40].strip("_")
             proposed = plain if _KEY.fullmatch(plain) and not keyword.iskeyword(plain) else "my_service"
             title = "" if self.key.isascii() else f" --title {self.key!r}"
             raise ConfigurationError(
-                f"the name {self.key!r}", "is no connector's key: one lower-case word of a-z, 0-9 and _, that begins with a letter",
+                f"the name {self.key!r}", "is no connector's key: one lower-case word of a-z, 0-9 and _, that begins with a letter, and not one of Python's own",
                 f"For example: sapwood connectors new {proposed}{title}.",
             )  # fmt: skip
         for text, what in ((self.title, "title"), (self.author, "author")):
