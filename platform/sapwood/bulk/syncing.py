@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import tzinfo
 from typing import Any
 
@@ -10,7 +11,8 @@ from sapwood.bulk.host import ReadingHost
 from sapwood.config import Settings
 from sapwood.errors import ConfigurationError, NotFoundError
 from sapwood.plugins.choices import require_enabled
-from sapwood.plugins.process import ConnectorProcess, RunSettings
+from sapwood.plugins.inline import open_connector
+from sapwood.plugins.process import RunSettings
 from sapwood.sdk.connector import PullRequest
 from sapwood.store.database import Database
 from sapwood.sync.connections import Connection, load_connections, save_connection
@@ -20,7 +22,9 @@ from sapwood.workspace import Workspace
 __all__ = ["chosen", "connect", "run_connection"]
 
 
-def connect(workspace: Workspace, settings: Settings, key: str, values: dict[str, Any], name: str = "") -> Connection:
+def connect(
+    workspace: Workspace, settings: Settings, key: str, values: dict[str, Any], name: str = "", *, inline: bool = False
+) -> Connection:
     """Check an account and keep its connection; an account that is connected already gets the new values.
 
     Args:
@@ -28,13 +32,14 @@ def connect(workspace: Workspace, settings: Settings, key: str, values: dict[str
         key: of the connector.
         values: of its configuration.
         name: by which it is called; what the service calls the account without it.
+        inline: the connector runs in this process, for a debugger.
 
     Raises:
         PluginError, ConnectorError: it cannot be reached, and why; ConfigurationError: the name is taken.
     """
     require_enabled(workspace, key)
-    run = RunSettings.of(settings, workspace.tmp, workspace)
-    with ConnectorProcess(key, values, "", run) as process:
+    run = replace(RunSettings.of(settings, workspace.tmp, workspace), inline=inline)
+    with open_connector(key, values, "", run) as process:
         report = process.check(ReadingHost())
     others = load_connections(workspace)
     held = next((c for c in others if (c.connector, c.account) == (key, report.account)), None)
@@ -80,6 +85,7 @@ def run_connection(
     connection: Connection,
     *,
     confirm_deletes: bool = False,
+    inline: bool = False,
     observer: Observer | None = None,
     started: Callable[[Run], None] = lambda run: None,
 ) -> RunReport:
@@ -89,8 +95,9 @@ def run_connection(
         PluginError: its plugin is missing, disabled or broken; WorkspaceError: the disk refuses.
     """
     require_enabled(workspace, connection.connector)
+    how = replace(RunSettings.of(settings, workspace.tmp, workspace), inline=inline)
     run = Run(
-        workspace, database, connection, RunSettings.of(settings, workspace.tmp, workspace), zone=zone, owner=settings.owner,
+        workspace, database, connection, how, zone=zone, owner=settings.owner,
         personal=settings.redact_personal, confirm_deletes=confirm_deletes, observer=observer,
     )  # fmt: skip
     started(run)

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["ask_field", "connect", "sync"]
 
 _SHOWN = 15
+_INLINE = click.option(
+    "--inline",
+    is_flag=True,
+    help="Run the connector in this process, for its author's debugger. Nothing guards against it.",
+)
 
 
 @click.command()
@@ -28,10 +33,18 @@ _SHOWN = 15
     "--set", "given", multiple=True, metavar="FIELD=VALUE", help="A field of its configuration; may be repeated."
 )
 @click.option("--name", default="", help="By which it is called; what the service calls the account without it.")
+@_INLINE
 @click.option("--no-sync", is_flag=True, help="Only keep the connection, and fetch nothing yet.")
 @with_common_options
 def connect(
-    key: str, given: tuple[str, ...], name: str, no_sync: bool, workspace: Path | None, as_json: bool, debug: bool
+    key: str,
+    given: tuple[str, ...],
+    name: str,
+    inline: bool,
+    no_sync: bool,
+    workspace: Path | None,
+    as_json: bool,
+    debug: bool,
 ) -> None:
     """Connect an account of the connector KEY, and fetch it for the first time.
 
@@ -40,10 +53,12 @@ def connect(
     """
     with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace, create=True) as memory:
         asking = not as_json and sys.stdin.isatty()
-        connection = memory.connect(key, list(given), name=name, ask=ask_field if asking else None)
+        connection = memory.connect(key, list(given), name=name, ask=ask_field if asking else None, inline=inline)
         if not as_json:
             say(f"Connected {connection.name} ({connection.connector}:{connection.account}).")
-        reports = [] if no_sync else _run(memory, [connection.name], confirm_deletes=False, as_json=as_json)
+        reports = (
+            [] if no_sync else _run(memory, [connection.name], confirm_deletes=False, inline=inline, as_json=as_json)
+        )
         if as_json:
             told = {"connector": connection.connector, "name": connection.name, "account": connection.account}
             print_json({"connection": told, "runs": [_as_json(report) for report in reports]})
@@ -53,14 +68,17 @@ def connect(
 @click.command()
 @click.argument("names", nargs=-1)
 @click.option("--confirm-deletes", is_flag=True, help="Remove also what is so much that it looks like a mistake.")
+@_INLINE
 @with_common_options
-def sync(names: tuple[str, ...], confirm_deletes: bool, workspace: Path | None, as_json: bool, debug: bool) -> None:
+def sync(
+    names: tuple[str, ...], confirm_deletes: bool, inline: bool, workspace: Path | None, as_json: bool, debug: bool
+) -> None:
     """Fetch what is new of the connections NAMES, or of all.
 
     A name is that of a connection, its account, or that of its connector.
     """
     with errors_to_exit_codes(as_json=as_json, debug=debug), open_memory(workspace) as memory:
-        reports = _run(memory, list(names), confirm_deletes=confirm_deletes, as_json=as_json)
+        reports = _run(memory, list(names), confirm_deletes=confirm_deletes, inline=inline, as_json=as_json)
         if as_json:
             print_json({"runs": [_as_json(report) for report in reports]})
         elif not reports:
@@ -75,7 +93,7 @@ def ask_field(field: Field) -> str:
     return str(click.prompt(f"{field.title} ({field.accepts})"))
 
 
-def _run(memory: Memory, names: list[str], *, confirm_deletes: bool, as_json: bool) -> list[RunReport]:
+def _run(memory: Memory, names: list[str], *, confirm_deletes: bool, inline: bool, as_json: bool) -> list[RunReport]:
     from sapwood.cli.importing import Progress, Stopper
 
     progress, stopper = Progress(live=sys.stderr.isatty()), Stopper()
@@ -83,7 +101,7 @@ def _run(memory: Memory, names: list[str], *, confirm_deletes: bool, as_json: bo
     reports: list[RunReport] = []
     try:
         for report in memory.sync(
-            names, confirm_deletes=confirm_deletes, observer=progress, started=stopper.watch, stopped=lambda: stopper.stopped,
+            names, confirm_deletes=confirm_deletes, inline=inline, observer=progress, started=stopper.watch, stopped=lambda: stopper.stopped,
             on_wait=lambda: click.echo("Waiting for another Sapwood that is writing …", err=True),
         ):  # fmt: skip
             progress.close()

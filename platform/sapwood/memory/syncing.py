@@ -20,7 +20,13 @@ class Syncing(OpenWorkspace):
     """The part of `Memory` that fetches."""
 
     def connect(
-        self, key: str, given: list[str], *, name: str = "", ask: Callable[[Field], str] | None = None
+        self,
+        key: str,
+        given: list[str],
+        *,
+        name: str = "",
+        ask: Callable[[Field], str] | None = None,
+        inline: bool = False,
     ) -> Connection:
         """Check an account and keep its connection; see `bulk.syncing.connect`.
 
@@ -29,6 +35,7 @@ class Syncing(OpenWorkspace):
             given: `field=value` texts of its configuration.
             name: by which the connection is called.
             ask: gives the text of each required field that is not given, where somebody can be asked.
+            inline: the connector runs in this process, for a debugger.
 
         Raises:
             NotFoundError, PluginError, ConfigurationError, ConnectorError: it cannot be, and why.
@@ -38,13 +45,14 @@ class Syncing(OpenWorkspace):
 
         self.workspace.create()
         values = Plugins(self.workspace).configuration(key, given, ask)
-        return connect(self.workspace, self.settings, key, values, name)
+        return connect(self.workspace, self.settings, key, values, name, inline=inline)
 
     def sync(
         self,
         names: list[str],
         *,
         confirm_deletes: bool = False,
+        inline: bool = False,
         observer: Observer | None = None,
         started: Callable[[Run], None] = lambda run: None,
         stopped: Callable[[], bool] = lambda: False,
@@ -67,7 +75,7 @@ class Syncing(OpenWorkspace):
                     break
                 try:
                     yield run_connection(
-                        self.workspace, self.database, self.settings, self.zone, connection, confirm_deletes=confirm_deletes, observer=observer, started=started
+                        self.workspace, self.database, self.settings, self.zone, connection, confirm_deletes=confirm_deletes, inline=inline, observer=observer, started=started
                     )  # fmt: skip
                 except PluginError as error:
                     yield RunReport(connection, 0, "failed", str(error))

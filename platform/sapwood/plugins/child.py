@@ -17,6 +17,7 @@ from sapwood.clock import zone
 from sapwood.errors import PluginError
 from sapwood.plugins.context import ChildContext, Link
 from sapwood.plugins.converting import ConverterPool
+from sapwood.plugins.forms import validated
 from sapwood.plugins.installed import PluginInfo, list_plugins, plugins_fingerprint
 from sapwood.plugins.limited_pool import die_with_parent, limit_memory
 from sapwood.plugins.loader import connector_spec
@@ -86,7 +87,7 @@ def _act(
 ) -> dict[str, Any]:
     if isinstance(spec, BaseException):
         raise spec
-    config = _config(spec, start["config"])
+    config = validated(spec, start["config"])
     guard = HostGuard(spec.hosts(config))
     guard.watch_sockets()
     context = ChildContext(
@@ -119,35 +120,6 @@ def _act(
         link.send(event_to_json(event))
     flush()
     return {"cancelled": context.cancelled()}
-
-
-def _config(spec: Any, given: dict[str, Any]) -> Any:
-    from pydantic import ValidationError
-
-    from sapwood.sdk.errors import ConfigError
-
-    try:
-        return spec.config_model.model_validate(given)
-    except ValidationError as error:
-        wrong = {".".join(str(part) for part in one["loc"]) or "configuration": _said(one) for one in error.errors()}
-        told = "; ".join(f"{field}: {problem}" for field, problem in wrong.items())
-        hint = (
-            "Set it with --set "
-            + " --set ".join(f"{name}=…" for name in dict.fromkeys(field.partition(".")[0] for field in wrong))
-            + f"; `sapwood connectors show {spec.key}` says what may stand there."
-        )
-        raise ConfigError(
-            f"{spec.key}: {told}.", field=next(iter(wrong)), hint=hint
-        ) from None  # the values stay untold
-
-
-def _said(error: Any) -> str:
-    """What is wrong with a field, without its value."""
-    if error["type"] == "missing":
-        return "is required"
-    if error["type"] == "extra_forbidden":
-        return "is no field of this connector"
-    return str(error["msg"]).removeprefix("Value error, ").rstrip(".")
 
 
 def _describe(error: ConnectorError) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, tzinfo
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from msgspec.json import Decoder
 
@@ -31,6 +31,21 @@ _ROWS = Decoder(list[KnownItem])
 
 
 _HEARTBEAT = 30.0  # seconds between two signs of life
+
+
+class HostLink(Protocol):
+    """How a connector's context reaches its host."""
+
+    cancelled: threading.Event
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Tell it something."""
+
+    def ask(self, what: str, **arguments: Any) -> Any:
+        """Ask it something."""
+
+    def ask_for_rows(self, after: int) -> tuple[int | None, list[KnownItem]]:
+        """The next position and the known items after one."""
 
 
 class Link:
@@ -85,7 +100,7 @@ class Link:
 
 
 class _ParentKnown:
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: HostLink) -> None:
         self._link = link
 
     def all(self) -> Iterable[KnownItem]:
@@ -100,7 +115,7 @@ class _ParentKnown:
 
 
 class _KeyValues:
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: HostLink) -> None:
         self._link = link
 
     def get(self, key: str) -> Any:
@@ -111,7 +126,7 @@ class _KeyValues:
 
 
 class _Secrets:
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: HostLink) -> None:
         self._link = link
 
     def get(self, reference: str) -> str:
@@ -119,7 +134,7 @@ class _Secrets:
 
 
 class _Budget:
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: HostLink) -> None:
         self._link = link
 
     def spend(self, requests: int = 1) -> None:
@@ -127,7 +142,7 @@ class _Budget:
 
 
 class _LinkHandler(logging.Handler):
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: HostLink) -> None:
         super().__init__()
         self._link = link
 
@@ -139,7 +154,7 @@ class ChildContext:
     """See `sapwood.sdk.connector.RunContext`."""
 
     def __init__(
-        self, link: Link, *, account: str, zone: tzinfo, tmp: Path, guard: HostGuard, pool: ConverterPool
+        self, link: HostLink, *, account: str, zone: tzinfo, tmp: Path, guard: HostGuard, pool: ConverterPool
     ) -> None:
         self._link = link
         self._pool = pool

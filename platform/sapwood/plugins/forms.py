@@ -12,7 +12,7 @@ from typing import Any
 
 from sapwood.errors import ConfigurationError
 
-__all__ = ["Field", "fields_of", "parse_settings", "parse_value"]
+__all__ = ["Field", "fields_of", "parse_settings", "parse_value", "validated"]
 
 _SECRET = "secret-reference"  # noqa: S105 — the format by which `SecretReference` is known
 _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
@@ -132,3 +132,37 @@ def _resolved(described: Mapping[str, Any], schema: Mapping[str, Any]) -> Mappin
         return dict(schema.get("$defs", {}).get(str(reference).rpartition("/")[2], {}))
     options = [option for option in described.get("anyOf", ()) if option.get("type") != "null"]
     return _resolved(options[0], schema) if options else described
+
+
+def validated(spec: Any, given: Mapping[str, Any]) -> Any:
+    """The configuration of a connector out of its values, for the process that has loaded it.
+
+    Raises:
+        ConfigError: fields are wrong; names each with what is wrong, and the options that set it.
+    """
+    from pydantic import ValidationError
+
+    from sapwood.sdk.errors import ConfigError
+
+    try:
+        return spec.config_model.model_validate(given)
+    except ValidationError as error:
+        wrong = {".".join(str(part) for part in one["loc"]) or "configuration": _said(one) for one in error.errors()}
+        told = "; ".join(f"{field}: {problem}" for field, problem in wrong.items())
+        hint = (
+            "Set it with --set "
+            + " --set ".join(f"{name}=…" for name in dict.fromkeys(field.partition(".")[0] for field in wrong))
+            + f"; `sapwood connectors show {spec.key}` says what may stand there."
+        )
+        raise ConfigError(
+            f"{spec.key}: {told}.", field=next(iter(wrong)), hint=hint
+        ) from None  # the values stay untold
+
+
+def _said(error: Any) -> str:
+    """What is wrong with a field, without its value."""
+    if error["type"] == "missing":
+        return "is required"
+    if error["type"] == "extra_forbidden":
+        return "is no field of this connector"
+    return str(error["msg"]).removeprefix("Value error, ").rstrip(".")

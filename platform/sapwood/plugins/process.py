@@ -48,8 +48,8 @@ class HostServices(Protocol):
 @dataclass(frozen=True, slots=True)
 class RunSettings:
     """Worker processes of a run, their memory in bytes, the folder for temporary files, the user's time zone (an IANA
-    name; empty for the machine's own), distributions whose plugins are not loaded, what the connector's process may use, and the
-    folder for reports of crashes."""
+    name; empty for the machine's own), distributions whose plugins are not loaded, what the connector's process may use, the
+    folder for reports of crashes, and whether the connector runs in this very process, for its author's debugger."""
 
     workers: int
     memory_bytes: int
@@ -58,6 +58,7 @@ class RunSettings:
     left_out: tuple[str, ...] = ()
     limits: RunLimits = field(default_factory=RunLimits)
     reports: Path | None = None
+    inline: bool = False
 
     @classmethod
     def of(cls, settings: Settings, tmp: Path, workspace: Workspace) -> RunSettings:

@@ -18,6 +18,7 @@ from sapwood.credentials import resolve
 from sapwood.errors import SapwoodError
 from sapwood.ingest.commit import Stored, Writer
 from sapwood.ingest.prepare import warm_up
+from sapwood.plugins.inline import InlineConnector, open_connector
 from sapwood.plugins.process import ConnectorProcess, KvSet, RunSettings
 from sapwood.sdk.connector import PullRequest
 from sapwood.sdk.errors import BadItem, Cancelled, ConnectorError, ListError
@@ -128,7 +129,7 @@ class Run:
         self._kv: list[KvSet] = []
         self._known_issues: dict[str, tuple[str, str, str, int, int]] = {}
         self._report = RunReport(connection, self._id)
-        self._process: ConnectorProcess | None = None
+        self._process: ConnectorProcess | InlineConnector | None = None
         self._stop = False
 
     def _open(self) -> int:
@@ -190,7 +191,7 @@ class Run:
             pass  # the disk that failed the run fails its record too; the next run marks it as interrupted
 
     def _pull(self, request: PullRequest, meanwhile: Iterator[None]) -> None:
-        with ConnectorProcess(
+        with open_connector(
             self._connection.connector, self._connection.config, self._connection.account, self._settings
         ) as process:
             self._process = process
