@@ -90,7 +90,7 @@ def fail(message: str, *, as_json: bool) -> NoReturn:
     """Print why the command could not run and leave with exit code 1."""
     from sapwood.text.redact import Redaction
 
-    text = Redaction().text(message)
+    text = Redaction().message(message)
     if as_json:
         print_json({"error": text})
     click.echo(text, err=True)
@@ -134,7 +134,7 @@ def start_logging(workspace: Workspace) -> None:
 
     if not workspace.logs.is_dir():
         return
-    handler = _LogFile(workspace.logs / "sapwood.log", _RedactingFormatter(Redaction().text))
+    handler = _LogFile(workspace.logs / "sapwood.log", _RedactingFormatter(Redaction().message))
     logger = logging.getLogger("sapwood")
     logger.setLevel(logging.INFO)
     logger.handlers = [handler]

@@ -66,6 +66,7 @@ class Syncing(OpenWorkspace):
         from sapwood.bulk.syncing import chosen, run_connection
         from sapwood.ingest.edits import recover
         from sapwood.sync.run import RunReport
+        from sapwood.text.redact import Redaction
 
         connections = chosen(self.workspace, names)
         with self.workspace.writer_lock(self.settings.lock_wait_seconds, on_wait):
@@ -78,5 +79,5 @@ class Syncing(OpenWorkspace):
                         self.workspace, self.database, self.settings, self.zone, connection, confirm_deletes=confirm_deletes, inline=inline, observer=observer, started=started
                     )  # fmt: skip
                 except PluginError as error:
-                    yield RunReport(connection, 0, "failed", str(error))
+                    yield RunReport(connection, 0, "failed", Redaction().message(str(error)))
             self.workspace.clear_tmp()

@@ -87,7 +87,7 @@ def write_crash_report(folder: Path | None, key: str, facts: dict[str, Any]) -> 
     }  # fmt: skip
     redaction = Redaction()
     text = json.dumps(
-        {name: redaction.text(value) if isinstance(value, str) else value for name, value in told.items()},
+        {name: redaction.message(value) if isinstance(value, str) else value for name, value in told.items()},
         ensure_ascii=False,
         indent=2,
     )

@@ -176,7 +176,7 @@ class Run:
             raise
         if self._stop:
             report.status = "cancelled"
-        report.message = self._redaction.text(report.message)
+        report.message = self._redaction.message(report.message)
         self._count()
         self._flush(lambda: self._store.end_run(run_id, report.status, dict(report.counts), report.message, now_ms()))
         return report
@@ -185,7 +185,7 @@ class Run:
         try:
             with self._db.transaction():
                 self._store.end_run(
-                    run_id, "failed", dict(self._report.counts), self._redaction.text(self._report.message), now_ms()
+                    run_id, "failed", dict(self._report.counts), self._redaction.message(self._report.message), now_ms()
                 )
         except SapwoodError:
             pass  # the disk that failed the run fails its record too; the next run marks it as interrupted
@@ -250,7 +250,7 @@ class Run:
             case Progress():
                 warm_up()  # the connector is about to read: nothing else is to be done here until its first item
                 if self._observer:
-                    self._observer.progress(event.done, event.total, self._redaction.text(event.label), event.unit)
+                    self._observer.progress(event.done, event.total, self._redaction.message(event.label), event.unit)
 
     def _take_source(self, source: CanonicalisedSource) -> None:
         mark = source.metadata.fingerprint
@@ -289,7 +289,7 @@ class Run:
             self._observer.outcome(stored.outcome, locator)
 
     def _take_issue(self, event: Failed | Skipped) -> None:
-        redact = self._redaction.text
+        redact = self._redaction.message
         mark = event.fingerprint
         locator = self._redaction.identifier(mark.locator) if mark else ""
         if isinstance(event, Failed):

@@ -17,6 +17,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from sapwood.credentials import without_secrets
+
 REDACTED = "[REDACTED]"
 
 _START = r"(?<![A-Za-z0-9_])"
@@ -303,6 +305,10 @@ class Redaction:
         if self.personal:
             text = self._apply(text, _PERSONAL)
         return self._cut_runs(text) if len(text) >= 32 else text
+
+    def message(self, text: str) -> str:
+        """What a person or a log is told: every rule, and no secret that this process has resolved, in any of its forms."""
+        return self.text(without_secrets(text))
 
     def reference(self, reference: str) -> str:
         """Links, paths and ids: named shapes and secret query parameters only, so that they go on working.
