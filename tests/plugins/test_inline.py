@@ -56,6 +56,24 @@ def test_an_inline_run_stores_what_a_run_in_a_process_of_its_own_does(sapwood: S
         assert (run["status"], run["counts"]["unchanged"], run["counts"]["removed"]) == ("done", 1, 0)
 
 
+@pytest.mark.parametrize("inline", [(), ("--inline",)])
+def test_a_checkpoint_of_an_older_version_is_brought_up_or_refused(
+    sapwood: Sapwood, site: Path, inline: tuple[str, ...]
+) -> None:
+    assert sapwood("connect", "mine", "--json").json["runs"][0]["status"] == "done"
+    newer = BODY.replace(
+        "class Mine:", "class Second(CheckpointModel):\n    schema_version: int = 2\n    moved: str = ''\nclass Mine:"
+    )
+    module = site / "mine_inline.py"
+    module.write_text(newer.replace("CheckpointModel, Mine)", "Second, Mine)"), encoding="utf-8")
+    refused = sapwood("sync", *inline)
+    assert refused.code == 1 and "checkpoint version" in refused.out
+    upgrade = "    moved: str = ''\n    @classmethod\n    def upgrade(cls, state): return {'schema_version': 2, 'moved': 'yes'}\n"
+    newer = newer.replace("    moved: str = ''\n", upgrade).replace("count = (ctx", "assert request.checkpoint['moved'] == 'yes'\n        count = (ctx")  # fmt: skip
+    module.write_text(newer.replace("CheckpointModel, Mine)", "Second, Mine)"), encoding="utf-8")
+    assert sapwood("sync", *inline).code == 0
+
+
 def test_what_it_raises_comes_out_where_it_was_raised(
     sapwood: Sapwood, site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -201,6 +201,14 @@ class NeverStops(Changes):
                 yield Checkpoint({"since": notes[-1]["changed"]})
 
 
+@_broken("limits.loses_nothing_when_stopped")
+class CompletesThoughStopped(Listed):
+    def pull(self, ctx: RunContext, request: PullRequest) -> Iterator[Event]:
+        yield from super().pull(ctx, request)
+        if ctx.cancelled():
+            yield ScopeComplete(self.scope(ctx))
+
+
 class _Growing(NotesCheckpoint):
     known: tuple[str, ...] = ()
 
@@ -224,6 +232,24 @@ class CheckpointOfAnotherShape(Changes):
         held = {"since": (request.checkpoint or {}).get("from", "")}
         for event in super().pull(ctx, PullRequest(checkpoint=held)):
             yield Checkpoint({"from": event.state["since"]}) if isinstance(event, Checkpoint) else event
+
+
+@_broken("limits.memory_stays_flat")
+class ReadsAllBeforeItYields(Listed):
+    def pull(self, ctx: RunContext, request: PullRequest) -> Iterator[Event]:
+        for event in list(super().pull(ctx, request)):
+            if ctx.cancelled():
+                return
+            yield event
+
+
+class _Second(NotesCheckpoint):
+    schema_version: int = 2
+
+
+@_broken("checkpoint.loads_what_older_versions_wrote", checkpoint_model=_Second)
+class ForgetsOldCheckpoints(Changes):
+    pass
 
 
 @_broken("limits.reads_no_text_twice")

@@ -11,17 +11,18 @@ from pathlib import Path
 
 import pytest
 from tests.testkit.broken import BROKEN
+from tests.testkit.mutants import MUTANTS
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 SOUND = ("Changes", "Listed")
 
 
-def _failed(report: Path, names: list[str]) -> dict[str, set[str]]:
+def _failed(report: Path, cases: str, names: list[str]) -> dict[str, set[str]]:
     """The checks that failed, of each of these connectors."""
     chosen = " or ".join(f"Test{name}" for name in names)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "tests/testkit/broken_cases.py", "-k", chosen, "--kit-json", str(report), "-q", "--tb=no", "-p", "no:xdist"],
+        [sys.executable, "-m", "pytest", f"tests/testkit/{cases}_cases.py", "-k", chosen, "--kit-json", str(report), "-q", "--tb=no", "-p", "no:xdist"],
         cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     assert report.exists(), done.stdout[-3000:] + done.stderr[-3000:]
@@ -45,10 +46,18 @@ def _print_matrix(found: dict[str, set[str]], names: list[str]) -> None:
 @pytest.mark.parametrize("half", [0, 1])
 def test_each_broken_connector_is_found_by_the_check_named_for_it(half: int, tmp_path: Path) -> None:
     names = [*SOUND, *BROKEN][half::2]
-    found = _failed(tmp_path / "kit.json", names)
+    found = _failed(tmp_path / "kit.json", "broken", names)
     _print_matrix(found, names)
     wanted = {name: {BROKEN[name]} if name in BROKEN else set() for name in names}
     assert {name: found[name] for name in names} == wanted
+
+
+def test_each_spoiled_folder_connector_is_found(tmp_path: Path) -> None:
+    names = list(MUTANTS)
+    found = _failed(tmp_path / "kit.json", "mutant", names)
+    _print_matrix(found, names)
+    for name, check in MUTANTS.items():
+        assert check in found[name], f"{name}: {found[name]}"
 
 
 def test_at_least_fifteen_are_broken_and_most_checks_have_one() -> None:

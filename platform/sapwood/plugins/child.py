@@ -10,6 +10,7 @@ import gc
 import os
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from sapwood.clock import zone
 from sapwood.errors import PluginError
 from sapwood.plugins.context import ChildContext, Link
 from sapwood.plugins.converting import ConverterPool
-from sapwood.plugins.forms import validated
+from sapwood.plugins.forms import upgraded, validated
 from sapwood.plugins.installed import PluginInfo, list_plugins, plugins_fingerprint
 from sapwood.plugins.limited_pool import die_with_parent, limit_memory
 from sapwood.plugins.loader import connector_spec
@@ -105,7 +106,8 @@ def _act(
             link.send(event_to_json(SeenMany(scope, tuple(seen))))
             seen.clear()
 
-    for event in connector.pull(context, PullRequest.from_json(start["request"])):
+    request = PullRequest.from_json(start["request"])
+    for event in connector.pull(context, replace(request, checkpoint=upgraded(spec, request.checkpoint))):
         if isinstance(event, Seen) and event.fingerprint is None:
             if event.scope != scope or len(seen) >= _SEEN_BATCH:
                 flush()

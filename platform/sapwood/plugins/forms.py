@@ -12,7 +12,7 @@ from typing import Any
 
 from sapwood.errors import ConfigurationError
 
-__all__ = ["Field", "fields_of", "parse_settings", "parse_value", "validated"]
+__all__ = ["Field", "fields_of", "parse_settings", "parse_value", "upgraded", "validated"]
 
 _SECRET = "secret-reference"  # noqa: S105 — the format by which `SecretReference` is known
 _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
@@ -132,6 +132,22 @@ def _resolved(described: Mapping[str, Any], schema: Mapping[str, Any]) -> Mappin
         return dict(schema.get("$defs", {}).get(str(reference).rpartition("/")[2], {}))
     options = [option for option in described.get("anyOf", ()) if option.get("type") != "null"]
     return _resolved(options[0], schema) if options else described
+
+
+def upgraded(spec: Any, state: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """A checkpoint in its present form, by the connector's own `upgrade` where an older version of it has written it.
+
+    Raises:
+        ConfigError: the connector does not know that version; nothing is started from zero without a word.
+    """
+    from sapwood.sdk.errors import ConfigError
+
+    if state is None or state.get("schema_version", 1) == spec.checkpoint_model.present_version():
+        return state
+    try:
+        return dict(spec.checkpoint_model.upgrade(dict(state)))
+    except ValueError as error:
+        raise ConfigError(f"{spec.key}: {error}", field="checkpoint") from error
 
 
 def validated(spec: Any, given: Mapping[str, Any]) -> Any:

@@ -7,6 +7,7 @@ import logging
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from sapwood.clock import zone
 from sapwood.errors import ConfigurationError
 from sapwood.plugins.context import ChildContext
 from sapwood.plugins.converting import ConverterPool
-from sapwood.plugins.forms import validated
+from sapwood.plugins.forms import upgraded, validated
 from sapwood.plugins.installed import list_plugins, plugins_fingerprint
 from sapwood.plugins.loader import connector_spec
 from sapwood.plugins.network import HostGuard
@@ -99,6 +100,7 @@ class InlineConnector:
         context = self._context(spec, config, services)
         link = self._link
         assert link is not None
+        request = replace(request, checkpoint=upgraded(spec, request.checkpoint))
         for event in spec.factory(config).pull(context, request):
             values, link.values = link.values, []
             yield from chain(values, [event_from_json(json.loads(json.dumps(event_to_json(event))))])

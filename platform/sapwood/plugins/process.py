@@ -303,7 +303,7 @@ class ConnectorProcess:
         """The error, with where the report of it lies."""
         event = {name: value for name, value in self._last.items() if name in ("event", "item_id", "scope")}
         place = write_crash_report(self._reports, self._key, {"cause": cause, "last_event": event, "said": said})
-        told = f" The report {place} can go to its author." if place else ""
+        told = f" The report {place.parent.name}/{place.name} of the workspace can go to its author." if place else ""
         return ConnectorCrashed(f"the connector {self._key}", cause, f"What was committed stays; run it again.{told}")
 
     def _send(self, message: dict[str, Any]) -> None:

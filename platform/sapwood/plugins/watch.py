@@ -91,13 +91,22 @@ def write_crash_report(folder: Path | None, key: str, facts: dict[str, Any]) -> 
         ensure_ascii=False,
         indent=2,
     )
-    file = folder / f"crash-{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{key}.json"
-    with suppress(OSError):
-        with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE), "w", encoding="utf-8") as stream:
-            stream.write(text + "\n")
-        for old in sorted(folder.glob("crash-*.json"))[:-_KEPT_REPORTS]:
-            old.unlink(missing_ok=True)
-        return file
+    stem = f"crash-{datetime.now(UTC):%Y-%m-%d-%H%M%S}"
+    for number in range(_KEPT_REPORTS):
+        file = folder / f"{stem}{f'-{number}' if number else ''}-{key}.json"
+        try:
+            descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE)
+        except FileExistsError:
+            continue
+        except OSError:
+            return None
+        with suppress(OSError):
+            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+                stream.write(text + "\n")
+            for old in sorted(folder.glob("crash-*.json"), key=lambda f: f.stat().st_mtime_ns)[:-_KEPT_REPORTS]:
+                old.unlink(missing_ok=True)
+            return file
+        return None
     return None
 
 

@@ -35,6 +35,11 @@ class CheckpointModel(BaseModel):
     schema_version: int = 1
 
     @classmethod
+    def present_version(cls) -> int:
+        """The `schema_version` that is written now."""
+        return int(cls.model_fields["schema_version"].default)
+
+    @classmethod
     def upgrade(cls, state: dict[str, Any]) -> dict[str, Any]:
         """Turn the state of an older `schema_version` into the present form.
 

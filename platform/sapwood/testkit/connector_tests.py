@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,10 +29,12 @@ class ConnectorTests(Packaged, Describing, Reading, Deleting, Stopping, Failing,
     Attributes:
         key: of the connector, as it is installed.
         factory: `module:name` of a function that gives the spec, for one that no installed plugin offers.
+        old_checkpoints: a checkpoint of each earlier `schema_version`, as it was written then.
     """
 
     key = ""
     factory = ""
+    old_checkpoints: tuple[dict[str, Any], ...] = ()
 
     @pytest.fixture
     def world(self) -> Iterator[World]:
@@ -47,6 +50,11 @@ class ConnectorTests(Packaged, Describing, Reading, Deleting, Stopping, Failing,
     def kit_factory(self) -> str:
         """Where its spec comes from, empty for an installed plugin."""
         return self.factory
+
+    @pytest.fixture
+    def kit_old_checkpoints(self) -> tuple[dict[str, Any], ...]:
+        """Checkpoints of before."""
+        return self.old_checkpoints
 
     @pytest.fixture
     def spec(self) -> ConnectorSpec:

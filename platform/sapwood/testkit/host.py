@@ -11,6 +11,7 @@ from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
 
+from sapwood.plugins.forms import upgraded
 from sapwood.sdk import (
     CanonicalisedSource,
     Checkpoint,
@@ -98,7 +99,7 @@ class MemoryHost:
             self.check()
         context, run = self._context(), Run()
         batch = _Batch()
-        request = PullRequest(checkpoint=self.checkpoint, mode=mode, may_be_empty=False)
+        request = PullRequest(checkpoint=upgraded(self.spec, self.checkpoint), mode=mode, may_be_empty=False)
         try:
             for event in self._events(context, request):
                 run.events.append(event)
@@ -117,6 +118,14 @@ class MemoryHost:
             run.spent = context.spent
             context.close()
         return run
+
+    def stream(self) -> Iterator[Event]:
+        """The events of a first run, of which nothing is kept."""
+        context = self._context()
+        try:
+            yield from self._events(context, PullRequest())
+        finally:
+            context.close()
 
     def markdown(self) -> dict[str, str]:
         """The text of each item that is held."""

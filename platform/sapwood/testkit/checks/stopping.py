@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +21,7 @@ __all__ = ["Stopping"]
 _MOST_KILLS = 40
 _LARGEST_CHECKPOINT = 256 * 1024
 _FEW, _MANY = 40, 200
+_CHESTS, _LONG = 300, 10_000  # items, and characters of each
 _GROWTH = 1024  # bytes that a checkpoint may grow by with 160 items more
 
 
@@ -53,6 +57,18 @@ class Stopping:
         lost = [text for text in texts if not held(host, text)]
         assert not lost, f"after a stop, {len(lost)} of {_FEW} items never came"
 
+    @check("limits.loses_nothing_when_stopped", *READ)
+    def test_limits_loses_nothing_when_stopped(self, host: MemoryHost, world: World) -> None:
+        names = fill(world, TEXTS)
+        host.run()
+        before = sorted(host.items)
+        for name, text in zip(names, TEXTS, strict=True):
+            world.edit(name, f"{text} Somebody painted it.")
+        run_that_may_fail(host, stop_after=1)
+        assert sorted(host.items) == before, (
+            "items were lost by a stop: a run that was stopped has listed nothing whole"
+        )
+
     @check("checkpoint.comes_back_from_json", *READ)
     def test_checkpoint_comes_back_from_json(self, spec: ConnectorSpec, host: MemoryHost, world: World) -> None:
         fill(world, TEXTS)
@@ -72,6 +88,40 @@ class Stopping:
         assert sizes[1] <= _LARGEST_CHECKPOINT, "a checkpoint is at most 256 KiB"
         assert sizes[1] - sizes[0] <= _GROWTH, (
             f"the checkpoint grows with the items ({sizes[0]} bytes for {_FEW}, {sizes[1]} for {_MANY}): what grows belongs into ctx.kv"
+        )
+
+    @check("checkpoint.loads_what_older_versions_wrote", *READ)
+    def test_checkpoint_loads_what_older_versions_wrote(
+        self, spec: ConnectorSpec, kit_old_checkpoints: tuple[dict[str, Any], ...]
+    ) -> None:
+        now = spec.checkpoint_model.present_version()
+        if now == 1:
+            pytest.skip("its checkpoint has had one form only")
+        versions = {state.get("schema_version", 1) for state in kit_old_checkpoints}
+        assert versions >= set(range(1, now)), (
+            f"give old_checkpoints one of each version before {now}, as it was written then"
+        )
+        for state in kit_old_checkpoints:
+            spec.checkpoint_model.model_validate(spec.checkpoint_model.upgrade(dict(state)))
+
+    @check("limits.memory_stays_flat", *READ, "paging.brings_every_page", "resume.ends_alike_after_a_kill_at_any_event")
+    def test_limits_memory_stays_flat(self, host: MemoryHost, world: World) -> None:
+        text = "Nothing but rivets in here. " * (_LONG // 28)
+        fill(world, [f"Chest {number}. {text}" for number in range(_CHESTS)])
+        if world.page_size is not None:
+            world.page_size = 10
+        host.check()
+        held = [0]
+        tracemalloc.start()
+        try:
+            for number, _ in enumerate(host.stream()):
+                if number % (_CHESTS // 10) == 0:
+                    gc.collect()
+                    held.append(tracemalloc.get_traced_memory()[0])
+        finally:
+            tracemalloc.stop()
+        assert max(held) < _CHESTS * _LONG // 2, (
+            f"of {_CHESTS} items of {_LONG} characters it holds {max(held) / 1e6:.1f} MB at once: yield each item when it is read"
         )
 
     @check("limits.reads_no_text_twice", *READ)
