@@ -9,11 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 from tests.conftest import Result
 from tests.plugins.environment import Environment
 
 from sapwood.errors import ConfigurationError
-from sapwood.plugins.template import AUTHS, KINDS, NewConnector, render
+from sapwood.plugins.template import AUTHS, KINDS, NewConnector, keep_template, render
 
 Sapwood = Callable[..., Result]
 ROOT = Path(__file__).parents[2]
@@ -52,6 +53,22 @@ def test_all_that_can_be_asked_for_is_rendered_as_tidy_python(tmp_path: Path) ->
             [sys.executable, "-m", "ruff", *command, str(tmp_path)], capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stdout
+
+
+def test_the_template_is_kept_as_a_repository_with_a_tag_for_each_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "ws" / "plugins" / "template"
+    for version in ("1.0", "1.0", "1.1"):
+        monkeypatch.setattr("sapwood.__version__", version)
+        assert keep_template(place) == place
+    log = subprocess.run(["git", "log", "--format=%s"], cwd=place, capture_output=True, text=True, check=True).stdout
+    assert log.splitlines() == ["The template of Sapwood v1.1", "The template of Sapwood v1.0"]
+    assert subprocess.run(["git", "tag"], cwd=place, capture_output=True, text=True, check=True).stdout.split() == ["v1.0", "v1.1"]  # fmt: skip
+    assert (tmp_path / "ws").stat().st_mode & 0o777 == 0o700
+    render(NewConnector("weather"), tmp_path / "w", place)
+    answers = yaml.safe_load((tmp_path / "w" / ".copier-answers.yml").read_text(encoding="utf-8"))
+    assert (answers["_commit"], answers["_src_path"], answers["key"]) == ("v1.1", str(place), "weather")
 
 
 @pytest.mark.slow

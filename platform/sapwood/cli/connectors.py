@@ -235,11 +235,13 @@ def new(
     NAME is its key: one lower-case word.
     """
     with errors_to_exit_codes(as_json=as_json, debug=debug):
-        from sapwood.plugins.template import NewConnector, render
+        from sapwood.plugins.template import NewConnector, keep_template, render
+        from sapwood.workspace import Workspace
 
         asked = NewConnector(name, title, kind, auth, author)
+        origin = keep_template(Workspace.locate(workspace).plugins / "template")
         folder = into or Path(f"sapwood-{name.replace('_', '-')}")
-        files = render(asked, folder)
+        files = render(asked, folder, origin)
         if as_json:
             print_json({"folder": str(folder), "files": [str(file) for file in files]})
             return
@@ -247,6 +249,21 @@ def new(
             say(f"   {folder / file}")
         say(f"Change _listed and _source in src/sapwood_{name}/connector.py, and what tests/service.py answers. Then:")
         say(f"   sapwood connectors test {folder}\n   sapwood connectors install {folder}")
+
+
+@connectors.command()
+@with_common_options
+def template(workspace: Path | None, as_json: bool, debug: bool) -> None:
+    """Put this Sapwood's template of connectors where `copier update` finds it."""
+    with errors_to_exit_codes(as_json=as_json, debug=debug):
+        from sapwood.plugins.template import keep_template
+        from sapwood.workspace import Workspace
+
+        place = keep_template(Workspace.locate(workspace).plugins / "template")
+        if as_json:
+            print_json({"template": str(place)})
+        else:
+            say(f"The template lies in {place}. In a package that was made of it, run: copier update --defaults")
 
 
 @connectors.command()

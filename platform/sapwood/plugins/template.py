@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import keyword
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -15,8 +17,9 @@ import yaml
 import sapwood
 from sapwood.errors import ConfigurationError, PluginError
 from sapwood.sdk.version import API_VERSION
+from sapwood.workspace import make_folder
 
-__all__ = ["AUTHS", "KINDS", "NewConnector", "render"]
+__all__ = ["AUTHS", "KINDS", "NewConnector", "keep_template", "render"]
 
 KINDS = ("document", "chat", "email")
 AUTHS = ("token", "oauth", "none")
@@ -55,8 +58,60 @@ class NewConnector:
         return {"key": self.key, "title": title, "kind": self.kind, "auth": self.auth, "author": self.author, "api": API_VERSION}  # fmt: skip
 
 
-def render(asked: NewConnector, into: Path) -> list[Path]:
-    """Write the package into a folder that is not there yet; the files, relative to it.
+def keep_template(folder: Path) -> Path:
+    """The template as a git repository, which `copier update` needs: one commit and one tag a version of Sapwood. Without git, the
+    template as it lies in this installation.
+
+    Raises:
+        PluginError: the repository cannot be written.
+    """
+    if shutil.which("git") is None:
+        return _template()
+    tag = _tag()
+    try:
+        if not (folder / ".git").is_dir():
+            make_folder(str(folder))
+            _git(folder, "init", "--quiet")
+        if not _git(folder, "tag", "--list", tag):
+            for old in folder.iterdir():
+                if old.name != ".git":
+                    shutil.rmtree(old) if old.is_dir() else old.unlink()
+            shutil.copytree(
+                _template(), folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", ".git")
+            )
+            _git(folder, "add", "--all", "--force")
+            _git(folder, "commit", "--quiet", "--allow-empty", "--message", f"The template of Sapwood {tag}")
+            _git(folder, "tag", tag)
+    except (OSError, subprocess.SubprocessError) as error:
+        said = getattr(error, "stderr", "") or str(error)
+        raise PluginError(
+            str(folder), f"cannot hold the template ({said.strip()})", "Move it away, it is made anew."
+        ) from error
+    return folder
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    who = (
+        "-c",
+        "user.name=Sapwood",
+        "-c",
+        "user.email=sapwood@localhost",
+        "-c",
+        "commit.gpgsign=false",
+        "-c",
+        "tag.gpgsign=false",
+    )
+    done = subprocess.run(["git", *who, *arguments], cwd=folder, capture_output=True, text=True, check=True, timeout=60)
+    return done.stdout.strip()
+
+
+def _tag() -> str:
+    return f"v{sapwood.__version__}"
+
+
+def render(asked: NewConnector, into: Path, origin: Path | None = None) -> list[Path]:
+    """Write the package into a folder that is not there yet; the files, relative to it. `origin` is where `copier update` finds newer
+    templates.
 
     Raises:
         ConfigurationError: something is there already; PluginError: Jinja is not installed, or the disk refuses.
@@ -67,7 +122,7 @@ def render(asked: NewConnector, into: Path) -> list[Path]:
         raise ConfigurationError(
             str(into), "is there already", "Choose another folder with --into, or move that one away."
         )
-    files = dict(_rendered(asked))
+    files = dict(_rendered(asked, origin))
     try:
         for path, text in files.items():
             file = into / path
@@ -80,13 +135,13 @@ def render(asked: NewConnector, into: Path) -> list[Path]:
     return sorted(files)
 
 
-def _rendered(asked: NewConnector) -> Iterator[tuple[Path, str]]:
+def _rendered(asked: NewConnector, origin: Path | None) -> Iterator[tuple[Path, str]]:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)  # noqa: S701 — Python, not HTML
     environment.filters["to_nice_yaml"] = lambda value: yaml.safe_dump(value, allow_unicode=True, sort_keys=True)
     root = _template()
-    kept = {"_commit": f"v{sapwood.__version__}", "_src_path": str(root)}
+    kept = {"_commit": _tag(), "_src_path": str(origin or root)}
     values: dict[str, Any] = {
         **asked.answers, "_copier_conf": {"answers_file": _ANSWERS_FILE}, "_copier_answers": {**kept, **{k: v for k, v in asked.answers.items() if k != "api"}}
     }  # fmt: skip
