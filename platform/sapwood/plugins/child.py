@@ -18,7 +18,7 @@ from sapwood.clock import zone
 from sapwood.errors import PluginError
 from sapwood.plugins.context import ChildContext, Link
 from sapwood.plugins.converting import ConverterPool
-from sapwood.plugins.forms import upgraded, validated
+from sapwood.plugins.forms import upgraded, validated, versioned
 from sapwood.plugins.installed import PluginInfo, list_plugins, plugins_fingerprint
 from sapwood.plugins.limited_pool import die_with_parent, limit_memory
 from sapwood.plugins.loader import connector_spec
@@ -119,7 +119,7 @@ def _act(
             for at in range(0, len(event.item_ids), _SEEN_BATCH):
                 link.send(event_to_json(SeenMany(event.scope, event.item_ids[at : at + _SEEN_BATCH])))
             continue
-        link.send(event_to_json(event))
+        link.send(event_to_json(versioned(spec, event)))
     flush()
     return {"cancelled": context.cancelled()}
 

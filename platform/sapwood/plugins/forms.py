@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sapwood.errors import ConfigurationError
+from sapwood.sdk.events import Checkpoint, Event
 
-__all__ = ["Field", "fields_of", "parse_settings", "parse_value", "upgraded", "validated"]
+__all__ = ["Field", "fields_of", "parse_settings", "parse_value", "upgraded", "validated", "versioned"]
 
 _SECRET = "secret-reference"  # noqa: S105 — the format by which `SecretReference` is known
 _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
@@ -148,6 +149,13 @@ def upgraded(spec: Any, state: Mapping[str, Any] | None) -> Mapping[str, Any] | 
         return dict(spec.checkpoint_model.upgrade(dict(state)))
     except ValueError as error:
         raise ConfigError(f"{spec.key}: {error}", field="checkpoint") from error
+
+
+def versioned(spec: Any, event: Event) -> Event:
+    """An event as the host keeps it: a checkpoint bears the version that wrote it."""
+    if not isinstance(event, Checkpoint) or "schema_version" in event.state:
+        return event
+    return Checkpoint({"schema_version": spec.checkpoint_model.present_version(), **event.state})
 
 
 def validated(spec: Any, given: Mapping[str, Any]) -> Any:

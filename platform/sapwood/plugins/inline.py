@@ -16,7 +16,7 @@ from sapwood.clock import zone
 from sapwood.errors import ConfigurationError
 from sapwood.plugins.context import ChildContext
 from sapwood.plugins.converting import ConverterPool
-from sapwood.plugins.forms import upgraded, validated
+from sapwood.plugins.forms import upgraded, validated, versioned
 from sapwood.plugins.installed import list_plugins, plugins_fingerprint
 from sapwood.plugins.loader import connector_spec
 from sapwood.plugins.network import HostGuard
@@ -103,7 +103,7 @@ class InlineConnector:
         request = replace(request, checkpoint=upgraded(spec, request.checkpoint))
         for event in spec.factory(config).pull(context, request):
             values, link.values = link.values, []
-            yield from chain(values, [event_from_json(json.loads(json.dumps(event_to_json(event))))])
+            yield from chain(values, [event_from_json(json.loads(json.dumps(event_to_json(versioned(spec, event)))))])
         self.cancelled_early = link.cancelled.is_set()
         yield from link.values
 

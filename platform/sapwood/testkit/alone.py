@@ -1,4 +1,4 @@
-"""One run in a process of its own: `python -m sapwood.testkit.alone`, asked on stdin and answered on stdout in JSON.
+"""Runs in processes of their own: `python -m sapwood.testkit.alone`, asked on stdin and answered on stdout in lines of JSON.
 
 `factory` names a function `module:name` that gives the connector's spec, for those that no installed plugin offers.
 """
@@ -49,25 +49,46 @@ class _Noting(HostGuard):
 
 
 def main() -> None:
-    """Read the question, run, answer."""
-    asked = json.loads(sys.stdin.buffer.read())
-    spec = find_spec(asked["key"], asked["factory"])
-    guard = _Noting(spec.hosts(spec.config_model.model_validate(asked["config"])))
-    guard.watch_sockets()
-    answer: dict[str, Any] = {"texts": [], "times": []}
-    for zone in asked["zones"]:
-        os.environ["TZ"] = zone
-        time.tzset()
-        host = MemoryHost(spec, asked["config"], Path(asked["tmp"]))
-        try:
-            host.run()
-        except Exception:
-            if not guard.refused:
-                raise
-        answer["texts"] += host.markdown().values()
-        answer["times"].append({i: _iso(item.metadata.timestamp) for i, item in sorted(host.items.items())})
-    answer["refused"] = sorted(set(guard.refused))
-    sys.stdout.buffer.write(json.dumps(answer).encode("utf-8"))
+    """Answer questions, one line each; every run is made in a fork of this process, which has loaded what it needs."""
+    for line in sys.stdin.buffer:
+        reading, writing = os.pipe()
+        child = os.fork()
+        if not child:
+            os.close(reading)
+            os.dup2(2, 1)  # what a connector prints is no answer
+            with os.fdopen(writing, "wb") as stream:
+                stream.write(json.dumps(_answer(json.loads(line))).encode("utf-8"))
+            os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading, "rb") as stream:
+            answer = stream.read()
+        os.waitpid(child, 0)
+        sys.stdout.buffer.write((answer or b'{"error": "its process ended without a word"}') + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def _answer(asked: dict[str, Any]) -> dict[str, Any]:
+    os.environ.update(asked["environment"])
+    answer: dict[str, Any] = {"texts": [], "times": [], "refused": []}
+    try:
+        spec = find_spec(asked["key"], asked["factory"])
+        guard = _Noting(spec.hosts(spec.config_model.model_validate(asked["config"])))
+        guard.watch_sockets()
+        for zone in asked["zones"]:
+            os.environ["TZ"] = zone
+            time.tzset()
+            host = MemoryHost(spec, asked["config"], Path(asked["tmp"]))
+            try:
+                host.run()
+            except Exception:
+                if not guard.refused:
+                    raise
+            answer["texts"] += host.markdown().values()
+            answer["times"].append({i: _iso(item.metadata.timestamp) for i, item in sorted(host.items.items())})
+        answer["refused"] = sorted(set(guard.refused))
+    except BaseException as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+    return answer
 
 
 def _iso(moment: datetime | None) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import logging
 import time
 from collections.abc import Iterable, Iterator
@@ -86,7 +88,6 @@ class TestContext:
         self.log = logging.getLogger("sapwood.connector")
         self._guard = HostGuard(hosts)
         self._http: httpx.Client | None = None
-        self._pool: ConverterPool | None = None
         self._stopped = False
 
     @property
@@ -152,13 +153,17 @@ class TestContext:
             yield file
 
     def close(self) -> None:
-        """End workers and connections."""
-        if self._pool is not None:
-            self._pool.close()
+        """End connections."""
         if self._http is not None:
             self._http.close()
 
     def _converters(self) -> ConverterPool:
-        if self._pool is None:
-            self._pool = ConverterPool(1, 1 << 30, self.zone)
-        return self._pool
+        return _converters(self.zone)
+
+
+@functools.cache
+def _converters(zone: tzinfo) -> ConverterPool:
+    """Workers that read files, for all runs of this process: to start them takes longer than most of the runs."""
+    pool = ConverterPool(1, 1 << 30, zone)
+    atexit.register(pool.close)
+    return pool

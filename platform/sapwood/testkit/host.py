@@ -11,7 +11,7 @@ from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
 
-from sapwood.plugins.forms import upgraded
+from sapwood.plugins.forms import upgraded, versioned
 from sapwood.sdk import (
     CanonicalisedSource,
     Checkpoint,
@@ -140,7 +140,7 @@ class MemoryHost:
                 if count > _MOST_EVENTS or time.monotonic() - began > _SECONDS:
                     raise Endless(f"the run does not end: {count} events and {context.spent} requests")
                 # As in a real run, where events come from another process.
-                yield event_from_json(json.loads(json.dumps(event_to_json(event))))
+                yield event_from_json(json.loads(json.dumps(event_to_json(versioned(self.spec, event)))))
         except ListError as error:
             context.log.warning("%s", error)  # the run goes on, nothing of that scope is swept
             yield Failed(f"listing:{error.scope}", error.scope, _listing_error(error))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from datetime import UTC
 from pathlib import Path
@@ -25,7 +28,6 @@ __all__ = ["Surroundings"]
 
 _ZONES = ("UTC", "Asia/Shanghai", "America/Los_Angeles")
 _GBK = "zh_CN.GBK"
-_SECONDS = 120
 
 
 class Surroundings:
@@ -69,7 +71,7 @@ class Surroundings:
         self, kit_key: str, kit_factory: str, world: World, tmp_path: Path
     ) -> None:
         fill(world, ["你好，世界。今天下午三点开会 — naïve ☕."])
-        there = _alone(kit_key, kit_factory, world, tmp_path, environment=_gbk(tmp_path))
+        there = _alone(kit_key, kit_factory, world, tmp_path, environment=_gbk())
         assert any("naïve ☕" in text for text in there["texts"]), (
             f"under {_GBK} the text came as another one: name the encoding wherever a file or a pipe is opened"
         )
@@ -84,19 +86,31 @@ def _alone(
     environment: Mapping[str, str] | None = None,
 ) -> Any:
     """What runs in a process of its own bring, one in each of these zones of the machine, with sockets guarded."""
-    asked = json.dumps({"key": key, "factory": factory, "config": dict(world.config), "tmp": str(tmp), "zones": zones})
+    asked = {
+        "key": key, "factory": factory, "config": dict(world.config), "tmp": str(tmp), "zones": zones, "environment": dict(os.environ) | dict(environment or {}),
+    }  # fmt: skip
+    process = _runner(frozenset((environment or {}).items()))
+    assert process.stdin and process.stdout
+    process.stdin.write(json.dumps(asked).encode("ascii") + b"\n")
+    process.stdin.flush()
+    answer = json.loads(process.stdout.readline() or b'{"error": "its process has ended"}')
+    if "error" in answer:
+        pytest.fail(f"in a process of its own the run failed: {answer['error']}")
+    return answer
+
+
+@functools.cache
+def _runner(environment: frozenset[tuple[str, str]]) -> subprocess.Popen[bytes]:
+    """A process that makes runs in this environment; it ends when this one does, since nobody asks it any more."""
     path = os.pathsep.join(entry for entry in sys.path if entry)
-    done = subprocess.run(
-        [sys.executable, "-m", "sapwood.testkit.alone"], input=asked.encode(), capture_output=True, timeout=_SECONDS, check=False,
-        env={**os.environ, "PYTHONPATH": path, **(environment or {})},
+    return subprocess.Popen(
+        [sys.executable, "-m", "sapwood.testkit.alone"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": path, **dict(environment)},
     )  # fmt: skip
-    if done.returncode:
-        last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-        pytest.fail(f"in a process of its own the run failed: {''.join(last)}")
-    return json.loads(done.stdout.decode("utf-8"))
 
 
-def _gbk(tmp: Path) -> dict[str, str]:
+@functools.cache
+def _gbk() -> dict[str, str]:
     """The environment of a machine whose locale is GBK; made here where the machine does not have it."""
     plain = {"LC_ALL": _GBK, "LANG": _GBK, "PYTHONUTF8": "0", "PYTHONIOENCODING": ""}
     known = (
@@ -107,6 +121,8 @@ def _gbk(tmp: Path) -> dict[str, str]:
     if known and "zh_cn.gbk" in known.stdout.lower():
         return plain
     if shutil.which("localedef"):
+        tmp = Path(tempfile.mkdtemp(prefix="sapwood-kit-"))
+        atexit.register(shutil.rmtree, tmp, ignore_errors=True)
         made = subprocess.run(
             ["localedef", "-i", "zh_CN", "-f", "GBK", "--no-archive", str(tmp / _GBK)], capture_output=True, check=False
         )
