@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from tests.conftest import run_command
 from tests.plugins.conftest import install_plugin
 
 from sapwood.plugins.converting import ConverterPool
+from sapwood.plugins.limited_pool import TaskCrashed
 from sapwood.sdk import Converted, ConvertError, ConvertFile, ConvertLimits
 
 _PLUGIN = """
@@ -64,6 +66,20 @@ def test_a_rude_converter_is_named_and_the_next_file_is_read(
     assert isinstance(found, ConvertError) and found.code == code and found.message
     after = pool.convert(_file(tmp_path, "well again"))
     assert isinstance(after, Converted) and after.segments[0].text == "words of well again"
+
+
+def test_a_distribution_that_is_left_out_is_asked_by_no_worker(pool: ConverterPool, tmp_path: Path) -> None:
+    # A killed worker is followed by one that has had no warm-up.
+    assert isinstance(pool.convert(_file(tmp_path, "well")), Converted)
+    guarded = ConverterPool(3, 400_000_000, left_out=("rude-files", "sapwood-documents"))
+    try:
+        files = [_file(tmp_path, f"well {number}") for number in range(30)]
+        assert [found for _, found in guarded.convert_all(files)] == [None] * 30
+        with pytest.raises(TaskCrashed):
+            guarded._pool.result(guarded._pool.submit(os._exit, [3], 20.0))
+        assert [found for _, found in guarded.convert_all(files)] == [None] * 30
+    finally:
+        guarded.close()
 
 
 def test_a_plugin_is_asked_before_the_reading_of_any_text(pool: ConverterPool, tmp_path: Path) -> None:

@@ -40,8 +40,11 @@ def _converters() -> list[tuple[str, _Converter]]:
     return _found
 
 
-def _warm_up(left_out: tuple[str, ...]) -> None:
-    _left_out[:] = left_out
+def _leave_out(distributions: tuple[str, ...]) -> None:
+    _left_out[:] = distributions
+
+
+def _warm_up() -> None:
     _converters()
 
 
@@ -100,7 +103,7 @@ class ConverterPool:
     """
 
     def __init__(self, workers: int, memory_bytes: int, zone: tzinfo = UTC, left_out: tuple[str, ...] = ()) -> None:
-        self._pool = LimitedPool(workers, memory_bytes, functools.partial(_warm_up, left_out))
+        self._pool = LimitedPool(workers, memory_bytes, _warm_up, prepare=functools.partial(_leave_out, left_out))
         self._zone = zone
 
     def convert(self, file: ConvertFile) -> Converted | ConvertError | None:

@@ -64,12 +64,14 @@ def limit_memory(extra_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
-def _prepare_worker(memory_bytes: int, niceness: int) -> None:
+def _prepare_worker(memory_bytes: int, niceness: int, prepare: Callable[[], None] | None) -> None:
     die_with_parent()
     os.nice(niceness)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     limit_memory(memory_bytes)
+    if prepare is not None:
+        prepare()
 
 
 @functools.cache
@@ -93,16 +95,24 @@ class LimitedPool:
     Args:
         workers: how many.
         memory_bytes: address space that each may add to its own after start.
-        warm_up: called once in each worker before its first task.
+        warm_up: called as the first tasks, once for each worker; which of them gets it is not said.
         background: nobody waits for the tasks; whatever else runs on the machine goes first.
+        prepare: called in every worker before any task, also in those that come later in the place of others. It must not fail.
     """
 
     def __init__(
-        self, workers: int, memory_bytes: int, warm_up: Callable[[], None], *, background: bool = False
+        self,
+        workers: int,
+        memory_bytes: int,
+        warm_up: Callable[[], None],
+        *,
+        background: bool = False,
+        prepare: Callable[[], None] | None = None,
     ) -> None:
         self._workers = workers
         self._memory_bytes = memory_bytes
         self._warm_up = warm_up
+        self._prepare = prepare
         self._niceness = _BACKGROUND if background else 0
         self._pool: ProcessPool | None = None
         self._lock = threading.Lock()
@@ -122,7 +132,7 @@ class LimitedPool:
                     max_workers=self._workers,
                     max_tasks=_RECYCLE_AFTER,
                     initializer=_prepare_worker,
-                    initargs=[self._memory_bytes, self._niceness],
+                    initargs=[self._memory_bytes, self._niceness, self._prepare],
                     context=_context(),
                 )
                 for _ in range(self._workers):
