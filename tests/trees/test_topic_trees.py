@@ -113,6 +113,23 @@ def test_a_page_tells_of_which_days_and_leads_to_pages_that_came_after_it(
     assert re.search(r"^- \[\[.+\|.+\]\], 20\d\d-\d\d-\d\d", page.partition("## Told")[2], re.MULTILINE)
 
 
+def test_pages_follow_an_edit_and_a_deleted_original(sapwood: Sapwood, folder: Path, workspace: Path) -> None:
+    _many(folder)
+    _import(sapwood, folder)
+    nora = workspace / _json(sapwood, "entities", "Nora")["entities"][0]["page"]
+    note = next(f for f in workspace.glob("wiki/raw/*/*/*.md") if "sell the garden 5" in f.read_text(encoding="utf-8"))
+    assert "sell the garden 5" in nora.read_text(encoding="utf-8")
+    note.write_text(
+        note.read_text(encoding="utf-8").replace("sell the garden 5", "keep the echidna 5"), encoding="utf-8"
+    )
+    _import(sapwood, folder)
+    assert "keep the echidna 5" in nora.read_text(encoding="utf-8")
+    for place in ("a", "b"):
+        (folder / place / "003.eml").unlink()
+    _import(sapwood, folder)
+    assert "sell the museum 3" not in nora.read_text(encoding="utf-8")
+
+
 def test_old_times_make_nobody_hot_but_asking_for_them_answers(sapwood: Sapwood, folder: Path, workspace: Path) -> None:
     _many(folder, days_ago=300)
     _import(sapwood, folder)

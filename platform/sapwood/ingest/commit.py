@@ -6,7 +6,7 @@ own (checkpoint, failures), publishes the files right before COMMIT, and removes
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import Any
@@ -28,6 +28,7 @@ from sapwood.ingest.prepare import (
     stored_segments,
 )
 from sapwood.ingest.score import fast_score
+from sapwood.ingest.topic_pages import pages_about
 from sapwood.sdk.sources import CanonicalisedSource, DateSource, Kind, Metadata, Segment
 from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore
@@ -174,6 +175,13 @@ class Writer:
         """The original lies elsewhere or has another time, and says the same."""
         self._touches[item_id] = (revision, locator, size, mtime_ns, digest)
 
+    def _leaving(self) -> Iterator[str]:
+        """The chunks that this batch takes from an item."""
+        for item in self._removals.values():
+            yield from self._items.chunk_ids(item.item_no)
+        for plan in self._plans.values():
+            yield from {chunk.chunk_id for chunk in plan.old} - {chunk.chunk_id for chunk in plan.chunks}
+
     def remove(self, item_id: str) -> bool:
         """Take an item out at the next `flush`; False when it is not stored."""
         if item_id in self._plans:
@@ -201,6 +209,7 @@ class Writer:
         with self._db.transaction():
             for item_id, mark in self._touches.items():
                 self._items.touch(item_id, *mark)
+            pages = pages_about(self._db, self._leaving())
             for item in self._removals.values():
                 unlinks += [*self._items.delete_item(item.item_no), manifest_path(item.item_id)]
                 self._items.drop_conflicts_of(item.item_id)
@@ -208,7 +217,7 @@ class Writer:
             for plan in self._plans.values():
                 unlinks += self._write_rows(plan, stats, now)
             stored = (chunk.chunk_id for plan in self._plans.values() for chunk in plan.chunks)
-            JobStore(self._db).enqueue(followups(stored, stale=SummaryStore(self._db).any_stale()), now)
+            JobStore(self._db).enqueue([*followups(stored, stale=SummaryStore(self._db).any_stale()), *pages], now)
             written = set(stats)
             self._items.forget_unlinks(sorted(written))
             self._items.log_unlinks([path for path in unlinks if path not in written])

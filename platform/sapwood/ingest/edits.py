@@ -17,6 +17,7 @@ from sapwood.ingest import decisions
 from sapwood.ingest.commit import index_passages, item_view
 from sapwood.ingest.followup import followups
 from sapwood.ingest.notes import PREVIEW, chunk_text, manifest_text
+from sapwood.ingest.topic_pages import pages_about
 from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore
 from sapwood.store.items import ChunkRow, ItemRow, ItemStore
@@ -148,7 +149,8 @@ def apply_edit(
             items.set_preview(chunk_id, shown[:PREVIEW])
         summaries = SummaryStore(database)
         summaries.mark_stale(chunk_id)
-        JobStore(database).enqueue(followups([chunk_id], stale=summaries.any_stale()), now)
+        follow = followups([chunk_id], stale=summaries.any_stale())
+        JobStore(database).enqueue([*follow, *pages_about(database, [chunk_id])], now)
     rewrite_items(workspace, database, holders)
 
 

@@ -285,6 +285,11 @@ class ItemStore:
         """The item holds no chunk any more; `retire_unheld` decides which ones end."""
         self._db.run("DELETE FROM mem_tree_item_chunks WHERE item_no = ?", (item_no,))
 
+    def chunk_ids(self, item_no: int) -> list[str]:
+        """The ids of an item's chunks, in order."""
+        rows = self._db.rows("SELECT chunk_id FROM mem_tree_item_chunks WHERE item_no = ? ORDER BY seq", (item_no,))
+        return [row[0] for row in rows]
+
     def retire_unheld(self, candidates: list[str]) -> list[str]:
         """Delete those of the chunks that no item holds, in trees and indexes too; the paths of their files."""
         gone: list[str] = []
