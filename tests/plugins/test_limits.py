@@ -74,10 +74,10 @@ def test_a_distribution_that_is_left_out_is_asked_by_no_worker(pool: ConverterPo
     guarded = ConverterPool(3, 400_000_000, left_out=("rude-files", "sapwood-documents"))
     try:
         files = [_file(tmp_path, f"well {number}") for number in range(30)]
-        assert [found for _, found in guarded.convert_all(files)] == [None] * 30
+        assert [found for _, found in guarded.convert_all(files, lambda: False)] == [None] * 30
         with pytest.raises(TaskCrashed):
             guarded._pool.result(guarded._pool.submit(os._exit, [3], 20.0))
-        assert [found for _, found in guarded.convert_all(files)] == [None] * 30
+        assert [found for _, found in guarded.convert_all(files, lambda: False)] == [None] * 30
     finally:
         guarded.close()
 

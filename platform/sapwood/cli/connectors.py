@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sapwood.memory.plugins import Plugins, PluginState
     from sapwood.plugins.installing import Candidate
     from sapwood.plugins.probing import Probed
+    from sapwood.workspace import Workspace
 
 _COLOURS = {"ready": "green", "disabled": "yellow", "broken": "red", "missing": "red"}
 
@@ -27,9 +28,14 @@ def connectors() -> None:
 
 def _plugins(workspace: Path | None) -> Plugins:
     from sapwood.memory.plugins import Plugins
+
+    return Plugins(_located(workspace))
+
+
+def _located(workspace: Path | None) -> Workspace:
     from sapwood.workspace import Workspace
 
-    return Plugins(Workspace.locate(workspace))
+    return Workspace.locate(workspace)
 
 
 @connectors.command("list")
@@ -236,10 +242,9 @@ def new(
     """
     with errors_to_exit_codes(as_json=as_json, debug=debug):
         from sapwood.plugins.template import NewConnector, keep_template, render
-        from sapwood.workspace import Workspace
 
         asked = NewConnector(name, title, kind, auth, author)
-        origin = keep_template(Workspace.locate(workspace).plugins / "template")
+        origin = keep_template(_located(workspace).plugins / "template")
         folder = into or Path(f"sapwood-{name.replace('_', '-')}")
         files = render(asked, folder, origin)
         if as_json:
@@ -257,9 +262,8 @@ def template(workspace: Path | None, as_json: bool, debug: bool) -> None:
     """Put this Sapwood's template of connectors where `copier update` finds it."""
     with errors_to_exit_codes(as_json=as_json, debug=debug):
         from sapwood.plugins.template import keep_template
-        from sapwood.workspace import Workspace
 
-        place = keep_template(Workspace.locate(workspace).plugins / "template")
+        place = keep_template(_located(workspace).plugins / "template")
         if as_json:
             print_json({"template": str(place)})
         else:
@@ -278,9 +282,8 @@ def test(folder: str, only: str, workspace: Path | None, as_json: bool, debug: b
     """
     with errors_to_exit_codes(as_json=as_json, debug=debug):
         from sapwood.memory.trying import try_connector
-        from sapwood.workspace import Workspace
 
-        tried = try_connector(Workspace.locate(workspace), folder, quiet=as_json, more=["-k", only] if only else [])
+        tried = try_connector(_located(workspace), folder, quiet=as_json, more=["-k", only] if only else [])
         if as_json:
             print_json(tried.to_json())
         else:

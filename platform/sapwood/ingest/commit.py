@@ -70,6 +70,11 @@ class _Plan:
     conflicts: list[ChunkRow] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def gone(self) -> set[str]:
+        """The chunks that the item held and holds no more."""
+        return {chunk.chunk_id for chunk in self.old} - {chunk.chunk_id for chunk in self.chunks}
+
 
 class Writer:
     """Writes items of one connection. The caller holds the workspace's writer lock.
@@ -180,7 +185,7 @@ class Writer:
         for item in self._removals.values():
             yield from self._items.chunk_ids(item.item_no)
         for plan in self._plans.values():
-            yield from {chunk.chunk_id for chunk in plan.old} - {chunk.chunk_id for chunk in plan.chunks}
+            yield from plan.gone
 
     def remove(self, item_id: str) -> bool:
         """Take an item out at the next `flush`; False when it is not stored."""
@@ -343,7 +348,6 @@ class Writer:
             self._items.put_conflict(chunk.chunk_id, item.item_id, chunk.original, chunk.edited or "", now)
         if plan.redactions:
             self._items.count_redactions(item.source_id, plan.redactions)
-        gone = {chunk.chunk_id for chunk in plan.old} - {chunk.chunk_id for chunk in plan.chunks}
         unlinks: list[str] = []
         if (
             plan.old and item.source_id == item.item_id
@@ -351,7 +355,7 @@ class Writer:
             leaves = [chunk.chunk_id for chunk in [*plan.old, *plan.chunks]]
             unlinks = SummaryStore(self._db).dissolve(tree_id_of("source", item.source_id), leaves)
             TreeStore(self._db).release(item.item_no)
-        return [*unlinks, *self._items.retire_unheld(sorted(gone))]
+        return [*unlinks, *self._items.retire_unheld(sorted(plan.gone))]
 
 
 def _row(chunk: PreparedChunk, item: ItemRow, edited: str | None, now: int) -> ChunkRow:

@@ -10,7 +10,6 @@ import gc
 import os
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,12 @@ from sapwood.clock import zone
 from sapwood.errors import PluginError
 from sapwood.plugins.context import ChildContext, Link
 from sapwood.plugins.converting import ConverterPool
-from sapwood.plugins.forms import upgraded, validated, versioned
+from sapwood.plugins.forms import validated
 from sapwood.plugins.installed import PluginInfo, list_plugins, plugins_fingerprint
 from sapwood.plugins.limited_pool import die_with_parent, limit_memory
 from sapwood.plugins.loader import connector_spec
 from sapwood.plugins.network import HostGuard
+from sapwood.plugins.pulling import pulled
 from sapwood.sdk.connector import ConnectorSpec, PullRequest
 from sapwood.sdk.errors import ConnectorError
 from sapwood.sdk.events import Seen, SeenMany, event_to_json
@@ -106,8 +106,7 @@ def _act(
             link.send(event_to_json(SeenMany(scope, tuple(seen))))
             seen.clear()
 
-    request = PullRequest.from_json(start["request"])
-    for event in connector.pull(context, replace(request, checkpoint=upgraded(spec, request.checkpoint))):
+    for event in pulled(spec, connector, context, PullRequest.from_json(start["request"])):
         if isinstance(event, Seen) and event.fingerprint is None:
             if event.scope != scope or len(seen) >= _SEEN_BATCH:
                 flush()
@@ -119,7 +118,7 @@ def _act(
             for at in range(0, len(event.item_ids), _SEEN_BATCH):
                 link.send(event_to_json(SeenMany(event.scope, event.item_ids[at : at + _SEEN_BATCH])))
             continue
-        link.send(event_to_json(versioned(spec, event)))
+        link.send(event_to_json(event))
     flush()
     return {"cancelled": context.cancelled()}
 

@@ -20,7 +20,7 @@ from sapwood.plugins.network import HostGuard
 from sapwood.plugins.protocol import read_line, read_message, write_message
 from sapwood.sdk.connector import Budget, KeyValues, Known, KnownItem, Secrets
 from sapwood.sdk.convert import Converted, ConvertError, ConvertFile
-from sapwood.sdk.errors import Cancelled, ConfigError, Unsupported
+from sapwood.sdk.errors import Cancelled, ConfigError
 
 if TYPE_CHECKING:
     import httpx
@@ -203,19 +203,14 @@ class ChildContext:
     def convert(self, file: ConvertFile) -> Converted:
         """Read one file in a worker."""
         with self._heard():
-            found = self._pool.convert(file)
-        if found is None:
-            raise Unsupported(f"no installed plugin reads {file.name}")
-        if isinstance(found, ConvertError):
-            raise found
-        return found
+            return self._pool.read(file)
 
     def convert_all(
         self, files: Iterable[ConvertFile]
     ) -> Iterator[tuple[ConvertFile, Converted | ConvertError | None]]:
         """Read many files in workers, results in order."""
         with self._heard():
-            yield from self._pool.convert_all(self._until_cancelled(files))
+            yield from self._pool.convert_all(files, self.cancelled)
 
     @contextmanager
     def _heard(self) -> Iterator[None]:
@@ -234,9 +229,3 @@ class ChildContext:
             time.sleep(_HEARTBEAT)
             if self._reading:
                 self._link.send({"alive": True})
-
-    def _until_cancelled(self, files: Iterable[ConvertFile]) -> Iterator[ConvertFile]:
-        for file in files:
-            if self.cancelled():
-                return
-            yield file

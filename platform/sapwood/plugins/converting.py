@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, tzinfo
+from itertools import takewhile
 from typing import Any
 
 from sapwood.errors import PluginError
@@ -14,6 +15,7 @@ from sapwood.plugins.installed import list_plugins
 from sapwood.plugins.limited_pool import LimitedPool, TaskCrashed, TaskTimeout
 from sapwood.plugins.loader import load_plugin
 from sapwood.sdk.convert import Converted, ConvertError, ConvertFile
+from sapwood.sdk.errors import Unsupported
 
 __all__ = ["ConverterPool"]
 
@@ -110,14 +112,27 @@ class ConverterPool:
         """Read one file; None when no plugin reads such files."""
         return self._result(self._submit(file), file)
 
+    def read(self, file: ConvertFile) -> Converted:
+        """Read one file.
+
+        Raises:
+            ConvertError: it cannot be read; Unsupported: no plugin reads such files.
+        """
+        found = self.convert(file)
+        if found is None:
+            raise Unsupported(f"no installed plugin reads {file.name}")
+        if isinstance(found, ConvertError):
+            raise found
+        return found
+
     def convert_all(
-        self, files: Iterable[ConvertFile]
+        self, files: Iterable[ConvertFile], stopped: Callable[[], bool]
     ) -> Iterator[tuple[ConvertFile, Converted | ConvertError | None]]:
-        """Read many, in order, a few ahead of the consumer."""
+        """Read many, in order, a few ahead of the consumer; no further ones once `stopped` says so."""
         self._pool.start()  # the workers import their parsers while the first file is still drawn
         ahead = self._pool.workers * 4
         running: deque[tuple[ConvertFile, Any]] = deque()
-        for file in files:
+        for file in takewhile(lambda _: not stopped(), files):
             running.append((file, self._submit(file)))
             if len(running) >= ahead:
                 first, task = running.popleft()

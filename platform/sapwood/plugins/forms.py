@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sapwood.errors import ConfigurationError
-from sapwood.sdk.events import Checkpoint, Event
 
-__all__ = ["Field", "fields_of", "parse_settings", "parse_value", "upgraded", "validated", "versioned"]
+__all__ = ["Field", "fields_of", "parse_settings", "parse_value", "validated"]
 
 _SECRET = "secret-reference"  # noqa: S105 — the format by which `SecretReference` is known
 _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
@@ -133,29 +132,6 @@ def _resolved(described: Mapping[str, Any], schema: Mapping[str, Any]) -> Mappin
         return dict(schema.get("$defs", {}).get(str(reference).rpartition("/")[2], {}))
     options = [option for option in described.get("anyOf", ()) if option.get("type") != "null"]
     return _resolved(options[0], schema) if options else described
-
-
-def upgraded(spec: Any, state: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """A checkpoint in its present form, by the connector's own `upgrade` where an older version of it has written it.
-
-    Raises:
-        ConfigError: the connector does not know that version; nothing is started from zero without a word.
-    """
-    from sapwood.sdk.errors import ConfigError
-
-    if state is None or state.get("schema_version", 1) == spec.checkpoint_model.present_version():
-        return state
-    try:
-        return dict(spec.checkpoint_model.upgrade(dict(state)))
-    except ValueError as error:
-        raise ConfigError(f"{spec.key}: {error}", field="checkpoint") from error
-
-
-def versioned(spec: Any, event: Event) -> Event:
-    """An event as the host keeps it: a checkpoint bears the version that wrote it."""
-    if not isinstance(event, Checkpoint) or "schema_version" in event.state:
-        return event
-    return Checkpoint({"schema_version": spec.checkpoint_model.present_version(), **event.state})
 
 
 def validated(spec: Any, given: Mapping[str, Any]) -> Any:

@@ -7,7 +7,6 @@ import logging
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -16,14 +15,15 @@ from sapwood.clock import zone
 from sapwood.errors import ConfigurationError
 from sapwood.plugins.context import ChildContext
 from sapwood.plugins.converting import ConverterPool
-from sapwood.plugins.forms import upgraded, validated, versioned
+from sapwood.plugins.forms import validated
 from sapwood.plugins.installed import list_plugins, plugins_fingerprint
 from sapwood.plugins.loader import connector_spec
 from sapwood.plugins.network import HostGuard
 from sapwood.plugins.process import ConnectorProcess, HostServices, KvSet, RunSettings
+from sapwood.plugins.pulling import pulled, received
 from sapwood.sdk.connector import CheckReport, ConnectorSpec, KnownItem, PullRequest
 from sapwood.sdk.errors import ConfigError
-from sapwood.sdk.events import Event, event_from_json, event_to_json
+from sapwood.sdk.events import Event
 
 __all__ = ["InlineConnector", "open_connector"]
 
@@ -100,10 +100,9 @@ class InlineConnector:
         context = self._context(spec, config, services)
         link = self._link
         assert link is not None
-        request = replace(request, checkpoint=upgraded(spec, request.checkpoint))
-        for event in spec.factory(config).pull(context, request):
+        for event in pulled(spec, spec.factory(config), context, request):
             values, link.values = link.values, []
-            yield from chain(values, [event_from_json(json.loads(json.dumps(event_to_json(versioned(spec, event)))))])
+            yield from chain(values, [received(event)])
         self.cancelled_early = link.cancelled.is_set()
         yield from link.values
 

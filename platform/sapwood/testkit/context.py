@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sapwood.plugins.converting import ConverterPool
 from sapwood.plugins.network import HostGuard
-from sapwood.sdk import Cancelled, Converted, ConvertError, ConvertFile, KnownItem, Unsupported
+from sapwood.sdk import Cancelled, Converted, ConvertError, ConvertFile, KnownItem
 from sapwood.sdk.connector import Budget, KeyValues, Known, Secrets
 
 if TYPE_CHECKING:
@@ -133,32 +133,18 @@ class TestContext:
 
     def convert(self, file: ConvertFile) -> Converted:
         """Read one file in a worker."""
-        found = self._converters().convert(file)
-        if found is None:
-            raise Unsupported(f"no installed plugin reads {file.name}")
-        if isinstance(found, ConvertError):
-            raise found
-        return found
+        return _converters(self.zone).read(file)
 
     def convert_all(
         self, files: Iterable[ConvertFile]
     ) -> Iterator[tuple[ConvertFile, Converted | ConvertError | None]]:
         """Read many files in workers, in order."""
-        return self._converters().convert_all(self._until_stopped(files))
-
-    def _until_stopped(self, files: Iterable[ConvertFile]) -> Iterator[ConvertFile]:
-        for file in files:
-            if self._stopped:
-                return
-            yield file
+        return _converters(self.zone).convert_all(files, self.cancelled)
 
     def close(self) -> None:
         """End connections."""
         if self._http is not None:
             self._http.close()
-
-    def _converters(self) -> ConverterPool:
-        return _converters(self.zone)
 
 
 @functools.cache

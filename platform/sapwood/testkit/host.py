@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -11,7 +10,7 @@ from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
 
-from sapwood.plugins.forms import upgraded, versioned
+from sapwood.plugins.pulling import pulled, received
 from sapwood.sdk import (
     CanonicalisedSource,
     Checkpoint,
@@ -29,7 +28,6 @@ from sapwood.sdk import (
     SeenMany,
     Skipped,
 )
-from sapwood.sdk.events import event_from_json, event_to_json
 from sapwood.testkit.context import Endless, TestContext
 
 __all__ = ["Endless", "Killed", "MemoryHost", "Run"]
@@ -99,7 +97,7 @@ class MemoryHost:
             self.check()
         context, run = self._context(), Run()
         batch = _Batch()
-        request = PullRequest(checkpoint=upgraded(self.spec, self.checkpoint), mode=mode, may_be_empty=False)
+        request = PullRequest(checkpoint=self.checkpoint, mode=mode, may_be_empty=False)
         try:
             for event in self._events(context, request):
                 run.events.append(event)
@@ -135,12 +133,12 @@ class MemoryHost:
         connector = self.spec.factory(self._model())
         began, count = time.monotonic(), 0
         try:
-            for event in connector.pull(context, request):
+            for event in pulled(self.spec, connector, context, request):
                 count += 1
                 if count > _MOST_EVENTS or time.monotonic() - began > _SECONDS:
                     raise Endless(f"the run does not end: {count} events and {context.spent} requests")
                 # As in a real run, where events come from another process.
-                yield event_from_json(json.loads(json.dumps(event_to_json(versioned(self.spec, event)))))
+                yield received(event)
         except ListError as error:
             context.log.warning("%s", error)  # the run goes on, nothing of that scope is swept
             yield Failed(f"listing:{error.scope}", error.scope, _listing_error(error))

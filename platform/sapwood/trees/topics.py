@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from sapwood.clock import now_ms
 from sapwood.ingest.followup import appending_topic, resealing, routing, writing_page
+from sapwood.ingest.topic_pages import pages_of
 from sapwood.store.database import Database
 from sapwood.store.entities import EntityStore
 from sapwood.store.hotness import MOMENTS, HotnessStore
@@ -137,8 +138,7 @@ class TopicTrees:
     def _pages_beside(self, head: str) -> list[NewJob]:
         """The pages of those that are named with somebody can lead to their page now."""
         named = EntityStore(self._db).named_with(self._identities.group([head]))
-        heads = sorted({self._identities.head(entity_id) for entity_id, kind, _ in named if kind not in MOMENTS})
-        return [writing_page(tree_id) for h in heads if self._trees.tree(tree_id := tree_id_of(TOPIC, h)) is not None]
+        return pages_of(self._db, (entity_id for entity_id, _, _ in named))
 
 
 def append_to_topic(database: Database, tree_id: str, chunk_id: str) -> list[NewJob]:

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from sapwood.plugins.installed import plugins_of
 from sapwood.plugins.proofs import INSTALLED_VARIABLE
@@ -94,13 +96,13 @@ class Packaged:
     @check("package.imports_nothing_that_it_does_not_require")
     def test_package_imports_nothing_that_it_does_not_require(self, package: Package) -> None:
         found = _probe(package)
-        required = _closure("sapwood") | {_normal(package.distribution.name)}
+        required = _closure("sapwood") | {canonicalize_name(package.distribution.name)}
         for text in package.distribution.requires or []:
             required |= _closure(_name(text))
         homes = metadata.packages_distributions()
         own = {f.parts[0].removesuffix(".py") for f in package.distribution.files or []}
         for module in found["modules"]:
-            names = {_normal(name) for name in homes.get(module, [])}
+            names = {canonicalize_name(name) for name in homes.get(module, [])}
             assert module in own or not names or names & required, (
                 f"it imports {module}, which comes with {', '.join(sorted(names))}: add that to its dependencies"
             )
@@ -132,9 +134,9 @@ def _probe(package: Package) -> Any:
 def _closure(name: str, known: set[str] | None = None) -> set[str]:
     """A distribution and all that it requires."""
     known = set() if known is None else known
-    if _normal(name) in known:
+    if canonicalize_name(name) in known:
         return known
-    known.add(_normal(name))
+    known.add(canonicalize_name(name))
     try:
         requires = metadata.requires(name) or []
     except metadata.PackageNotFoundError:
@@ -146,10 +148,4 @@ def _closure(name: str, known: set[str] | None = None) -> set[str]:
 
 
 def _name(requirement: str) -> str:
-    from packaging.requirements import Requirement
-
     return Requirement(requirement).name
-
-
-def _normal(name: str) -> str:
-    return name.lower().replace("_", "-").replace(".", "-")
